@@ -1,0 +1,78 @@
+#ifndef METRONOME_CORE_FILE_H_
+#define METRONOME_CORE_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace metronome {
+
+/// Every file of the program is read and written here, so that each failure is noticed and told the same
+/// way: Error (kInputOutput) with the path, what was tried and the system's reason.
+
+/// The whole file.  Throws also when it holds more than `max_bytes`.
+std::string ReadFile(const std::filesystem::path& path, std::int64_t max_bytes = std::int64_t{1} << 40);
+
+/// Writes a file that under `path` is always whole or absent: into a temporary name beside it, flushed to
+/// the disk with its folder, then renamed. An older file of that name stays until the new one is complete.
+void WriteFileWhole(const std::filesystem::path& path, std::string_view bytes);
+
+/// A folder that under its final name is always whole or absent. Fill path(), then Commit(). Without a
+/// Commit() the destructor removes what was written; what a killed process left behind starts with
+/// kTemporaryPrefix and is removed by RemoveTemporaries().
+class WholeFolder {
+ public:
+  static constexpr std::string_view kTemporaryPrefix = ".tmp-";
+
+  explicit WholeFolder(std::filesystem::path final_path);
+  ~WholeFolder();
+  WholeFolder(const WholeFolder&) = delete;
+  WholeFolder& operator=(const WholeFolder&) = delete;
+
+  /// Where to write the files meanwhile.
+  const std::filesystem::path& path() const { return temporary_path_; }
+
+  /// Flushes every file and the folder to the disk and gives the folder its final name. A folder that stands
+  /// there already is moved aside first and removed after.
+  void Commit();
+
+  /// Removes what killed processes left unfinished in `parent`.
+  static void RemoveTemporaries(const std::filesystem::path& parent);
+
+ private:
+  std::filesystem::path final_path_;
+  std::filesystem::path temporary_path_;
+  bool committed_ = false;
+};
+
+/// A file that only grows: logs and tables. Rows are gathered in a fixed buffer and handed to the system by
+/// Flush(), or when the buffer is full.  Append() and Flush() allocate nothing.
+class AppendFile {
+ public:
+  /// Creates `path`, or goes on at its end.
+  explicit AppendFile(std::filesystem::path path);
+  ~AppendFile();  ///< Flushes; a failure at this last moment is lost, so Flush() first.
+  AppendFile(const AppendFile&) = delete;
+  AppendFile& operator=(const AppendFile&) = delete;
+
+  void Append(std::string_view bytes);
+  void Flush();
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  static constexpr std::size_t kBufferBytes = 64 * 1024;
+
+  std::filesystem::path path_;
+  std::string buffer_;  // reserved once, kBufferBytes
+  int descriptor_ = -1;
+};
+
+/// Creates a folder that must not exist yet, and its parents. False when it exists already.
+bool CreateNewFolder(const std::filesystem::path& path);
+
+}  // namespace metronome
+
+#endif  // METRONOME_CORE_FILE_H_
