@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
@@ -87,6 +87,19 @@ void Rename(const fs::path& from, const fs::path& to) {
   if (rename(from.c_str(), to.c_str()) != 0) Fail(to, "put in place", errno);
 }
 
+/// Gives each of two names the other's file, in one step. False where the file system can't.
+bool Exchange(const fs::path& left, const fs::path& right) {
+#ifdef __APPLE__
+  return renamex_np(left.c_str(), right.c_str(), RENAME_SWAP) == 0;
+#elif defined(RENAME_EXCHANGE)
+  return renameat2(AT_FDCWD, left.c_str(), AT_FDCWD, right.c_str(), RENAME_EXCHANGE) == 0;
+#else
+  static_cast<void>(left);
+  static_cast<void>(right);
+  return false;
+#endif
+}
+
 }  // namespace
 
 std::string ReadFile(const fs::path& path, std::int64_t max_bytes) {
@@ -155,18 +168,23 @@ void WholeFolder::Commit() {
   if (error) Fail(temporary_path_, "list", error.value());
   SyncFolder(temporary_path_);
 
-  const fs::path parent = ParentOf(final_path_);
-  const bool replaces = fs::exists(final_path_);
-  const fs::path aside = temporary_path_.string() + "-old";
-  // A folder can't be renamed over another that isn't empty. Killed between the two renames, the older one
-  // is absent under its name, never half there.
-  if (replaces) Rename(final_path_, aside);
-  Rename(temporary_path_, final_path_);
+  fs::path older;  // what stood under the final name, if anything did
+  if (!fs::exists(final_path_)) {
+    Rename(temporary_path_, final_path_);
+  } else if (Exchange(temporary_path_, final_path_)) {
+    older = temporary_path_;
+  } else {
+    // Two steps where one isn't to be had: killed between them, the older folder is absent under its name,
+    // but never half there.
+    older = temporary_path_.string() + "-old";
+    Rename(final_path_, older);
+    Rename(temporary_path_, final_path_);
+  }
   committed_ = true;
-  SyncFolder(parent);
-  if (replaces) {
-    fs::remove_all(aside, error);
-    if (error) Fail(aside, "remove", error.value());
+  SyncFolder(ParentOf(final_path_));
+  if (!older.empty()) {
+    fs::remove_all(older, error);
+    if (error) Fail(older, "remove", error.value());
   }
 }
 

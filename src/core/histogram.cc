@@ -10,10 +10,11 @@ namespace metronome {
 
 int DurationHistogram::BucketOf(std::int64_t nanoseconds) {
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(nanoseconds, 1));
-  const int octave = std::bit_width(value) - 1;
+  const auto octave = static_cast<int>(std::bit_width(value)) - 1;
   if (octave >= kOctaves) return kBuckets - 1;
   // The bits below the leading one, brought to kBucketsPerOctave's width.
-  constexpr int kBits = std::bit_width(static_cast<unsigned>(kBucketsPerOctave)) - 1;
+  constexpr int kBits = 6;
+  static_assert(1 << kBits == kBucketsPerOctave);
   const std::uint64_t fraction = octave >= kBits ? (value >> (octave - kBits)) : (value << (kBits - octave));
   return octave * kBucketsPerOctave + static_cast<int>(fraction & (kBucketsPerOctave - 1));
 }

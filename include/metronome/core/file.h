@@ -35,8 +35,9 @@ class WholeFolder {
   /// Where to write the files meanwhile.
   const std::filesystem::path& path() const { return temporary_path_; }
 
-  /// Flushes every file and the folder to the disk and gives the folder its final name. A folder that stands
-  /// there already is moved aside first and removed after.
+  /// Flushes every file and the folder to the disk and gives the folder its final name. It takes the
+  /// place of a folder that stands there already in one step (two where the file system can't), and then
+  /// removes that one.
   void Commit();
 
   /// Removes what killed processes left unfinished in `parent`.
