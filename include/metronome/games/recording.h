@@ -20,7 +20,8 @@ namespace metronome {
 /// hashes, metronome_version.
 struct Recording {
   static constexpr int kFormatVersion = 1;
-  /// A hash of the state is kept after every so many steps, and after the last one.
+  /// A hash of the state is kept after every so many steps, and after the last one; of the state after
+  /// Reset() where there is no step yet.
   static constexpr std::int64_t kStepsPerHash = 64;
 
   GameConfig game;         ///< With max_episode_steps set.
@@ -31,21 +32,23 @@ struct Recording {
   std::string ending;           ///< "terminated", "truncated", or "unfinished".
 };
 
-/// Records one episode after another into the same memory. Between Begin() and Take() nothing is allocated as
-/// long as episodes stay within `reserved_steps`; a longer one grows the vectors.
+/// Records one episode after another into the same memory. Begin(), Add() and recording() allocate nothing as
+/// long as episodes stay within `reserved_steps`; a longer one grows the vectors, once.
 class Recorder {
  public:
   Recorder(const GameConfig& game, std::int64_t reserved_steps);
   void Begin(std::uint64_t seed);
   /// After each step; `game` as the step left it.
   void Add(int action, const EpisodeStep& step, const Game& game);
-  /// What was recorded so far: its last hash is that of `game` now.
+  /// What was recorded so far: its last hash is that of `game` now. The recording can go on after it.
   const Recording& recording(const Game& game);
 
  private:
   Recording recording_;
+  bool last_hash_is_early_ = false;  // by recording(), between two multiples of kStepsPerHash
 };
 
+/// Throws Error (kNonFinite) when the return is not finite.
 std::string SerializeRecording(const Recording& recording);
 /// Throws Error (kBadCheckpoint), one line that begins with `name`: wrong format, version or checksum,
 /// unknown game or parameter, an action that the game has not, a missing or foreign key.

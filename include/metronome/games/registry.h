@@ -29,6 +29,7 @@ std::span<const GameInfo> Games();
 /// Throws Error (kUsage) that names the nearest game when there is none called `name`.
 const GameInfo& FindGame(std::string_view name);
 
+/// REQUIRES (checked): `parameters` were made from FindGame(name).parameters.
 std::unique_ptr<Game> MakeGame(std::string_view name, const GameParameters& parameters);
 /// With the default parameters.
 std::unique_ptr<Game> MakeGame(std::string_view name);
@@ -40,6 +41,9 @@ struct GameConfig {
   /// Steps after which an episode is truncated, 0 never; empty takes the game's own.
   std::optional<std::int64_t> max_episode_steps;
 };
+
+/// The game called `name` with its default parameters and its own step limit.
+GameConfig MakeGameConfig(std::string_view name);
 
 }  // namespace metronome
 

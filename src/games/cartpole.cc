@@ -1,0 +1,206 @@
+#include "games/cartpole.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+
+#include "metronome/core/check.h"
+#include "metronome/core/hash.h"
+#include "metronome/core/rng.h"
+
+namespace metronome {
+namespace {
+
+constexpr double kGravity = 9.8;                             // m/s^2
+constexpr double kPoleMass = 0.1;                            // kg
+constexpr double kCartMass = 1.0;                            // kg
+constexpr double kTotalMass = kPoleMass + kCartMass;         // kg
+constexpr double kHalfPoleLength = 0.5;                      // m
+constexpr double kPoleMoment = kPoleMass * kHalfPoleLength;  // kg m
+constexpr double kForce = 10.0;                              // N
+constexpr double kStepSeconds = 0.02;
+constexpr double kAngleLimit = 12 * 2 * std::numbers::pi / 360;  // rad; in this order, for the last bit
+constexpr double kPositionLimit = 2.4;                           // m
+constexpr double kStartRange = 0.05;  // each part of the state starts within this of 0
+constexpr std::int64_t kMaxEpisodeSteps = 500;
+
+// The picture: one cell is one metre.
+constexpr float kPictureWidth = 6.4f;
+constexpr float kPictureHeight = 2.4f;
+constexpr float kRailY = 2.0f;
+constexpr float kCartWidth = 0.5f;
+constexpr float kCartHeight = 0.24f;
+constexpr float kPoleLength = 1.0f;
+constexpr Color kSky = {24, 30, 44};
+constexpr Color kGround = {38, 47, 66};
+constexpr Color kRail = {122, 136, 163};
+constexpr Color kStop = {226, 87, 76};
+constexpr Color kLean = {58, 70, 96};
+constexpr Color kCart = {84, 160, 255};
+constexpr Color kWheel = {224, 230, 240};
+constexpr Color kPole = {255, 190, 92};
+constexpr Color kHinge = {250, 250, 250};
+
+GameSpec MakeSpec() {
+  constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+  // The step that terminates can end beyond a limit, never beyond twice the limit: that takes 120 m/s or
+  // 10 rad/s, and the force reaches 10 m/s and 4 rad/s on the way.
+  constexpr double kPositionRange = 2 * kPositionLimit;
+  constexpr double kAngleRange = 2 * kAngleLimit;
+  GameSpec spec;
+  spec.name = "cartpole";
+  spec.actions = {{"left", {"Left"}}, {"right", {"Right"}}};
+  spec.observation.type = ElementType::kFloat32;
+  spec.observation.shape = {4};
+  spec.observation.features = {{"cart position, m", -kPositionRange, kPositionRange},
+                               {"cart velocity, m/s", -kUnbounded, kUnbounded},
+                               {"pole angle, rad", -kAngleRange, kAngleRange},
+                               {"pole angular velocity, rad/s", -kUnbounded, kUnbounded}};
+  spec.tick_rate_hz = 1 / kStepSeconds;
+  spec.ticks_per_step = 1;
+  spec.default_max_episode_steps = kMaxEpisodeSteps;
+  spec.draw_width = static_cast<double>(kPictureWidth);
+  spec.draw_height = static_cast<double>(kPictureHeight);
+  return spec;
+}
+
+/// Pushes the cart under the side to which the pole will fall: a linear rule, its weights found by hand. The
+/// first two terms catch the pole, the others bring the cart back to the middle.
+class CartpolePolicy final : public ScriptedPolicy {
+ public:
+  int Act(std::span<const float> observation) override {
+    METRONOME_CHECK_EQ(observation.size(), 4u);
+    const float push =
+        observation[2] + 0.25f * observation[3] + 0.05f * observation[0] + 0.1f * observation[1];
+    return push > 0.0f ? 1 : 0;
+  }
+};
+
+}  // namespace
+
+Cartpole::Cartpole(const GameParameters& parameters)
+    : spec_(MakeSpec()), sutton_barto_reward_(parameters.GetBool("sutton_barto_reward")) {}
+
+void Cartpole::Reset(std::uint64_t seed) {
+  Rng rng(seed);
+  state_.position = rng.Uniform(-kStartRange, kStartRange);
+  state_.velocity = rng.Uniform(-kStartRange, kStartRange);
+  state_.angle = rng.Uniform(-kStartRange, kStartRange);
+  state_.angular_velocity = rng.Uniform(-kStartRange, kStartRange);
+  playing_ = true;
+}
+
+StepResult Cartpole::Step(int action) {
+  METRONOME_CHECK(playing_);
+  METRONOME_CHECK_GE(action, 0);
+  METRONOME_CHECK_LT(action, 2);
+  const auto [x, v, th, w] = state_;
+  const double sin_th = std::sin(th);
+  const double cos_th = std::cos(th);
+  const double force = action == 1 ? kForce : -kForce;
+  // The equations of motion of the article, in the original's order of operations: t is the acceleration of
+  // the cart without the pole's push back, alpha the pole's angular acceleration, a the cart's acceleration.
+  const double t = (force + kPoleMoment * (w * w) * sin_th) / kTotalMass;
+  const double alpha = (kGravity * sin_th - cos_th * t) /
+                       (kHalfPoleLength * (4.0 / 3.0 - kPoleMass * (cos_th * cos_th) / kTotalMass));
+  const double a = t - kPoleMoment * alpha * cos_th / kTotalMass;
+  // Explicit Euler: positions first, with the old velocities.
+  state_.position = x + kStepSeconds * v;
+  state_.velocity = v + kStepSeconds * a;
+  state_.angle = th + kStepSeconds * w;
+  state_.angular_velocity = w + kStepSeconds * alpha;
+
+  StepResult result;
+  result.terminated = state_.position < -kPositionLimit || state_.position > kPositionLimit ||
+                      state_.angle < -kAngleLimit || state_.angle > kAngleLimit;
+  if (sutton_barto_reward_) {
+    result.reward = result.terminated ? -1.0f : 0.0f;
+  } else {
+    result.reward = 1.0f;
+  }
+  playing_ = !result.terminated;
+  return result;
+}
+
+void Cartpole::WriteObservation(std::span<float> out) const {
+  METRONOME_CHECK_EQ(out.size(), 4u);
+  out[0] = static_cast<float>(state_.position);
+  out[1] = static_cast<float>(state_.velocity);
+  out[2] = static_cast<float>(state_.angle);
+  out[3] = static_cast<float>(state_.angular_velocity);
+}
+
+std::uint64_t Cartpole::StateHash() const {
+  return StateHasher()
+      .Add(state_.position)
+      .Add(state_.velocity)
+      .Add(state_.angle)
+      .Add(state_.angular_velocity)
+      .Add(playing_)
+      .value();
+}
+
+void Cartpole::SetState(const State& state) {
+  state_ = state;
+  playing_ = true;
+}
+
+void Cartpole::Draw(DrawList& out) const {
+  constexpr float kMiddle = kPictureWidth / 2;
+  constexpr auto kLimit = static_cast<float>(kPositionLimit);
+  constexpr auto kLeanLimit = static_cast<float>(kAngleLimit);
+  const float cart = kMiddle + static_cast<float>(state_.position);
+  const float cart_top = kRailY - 0.08f - kCartHeight;
+  const DrawPoint hinge = {cart, cart_top};
+  const auto tip = [&hinge](float angle, float length) {
+    return DrawPoint{hinge.x + length * std::sin(angle), hinge.y - length * std::cos(angle)};
+  };
+
+  out.Rectangle(0.0f, 0.0f, kPictureWidth, kPictureHeight, kSky);
+  out.Rectangle(0.0f, kRailY, kPictureWidth, kPictureHeight - kRailY, kGround);
+
+  // The rail, with a mark each metre and a stop at both ends.
+  const std::array<DrawPoint, 2> rail = {{{kMiddle - kLimit, kRailY}, {kMiddle + kLimit, kRailY}}};
+  out.Polyline(rail, 0.04f, kRail);
+  for (int metre = -2; metre <= 2; ++metre) {
+    out.Rectangle(kMiddle + static_cast<float>(metre) - 0.01f, kRailY + 0.06f, 0.02f, 0.08f, kRail);
+  }
+  for (const float side : {-1.0f, 1.0f}) {
+    out.Rectangle(kMiddle + side * kLimit - 0.03f, kRailY - 0.3f, 0.06f, 0.36f, kStop);
+  }
+
+  // How far the pole may lean.
+  for (const float side : {-1.0f, 1.0f}) {
+    const std::array<DrawPoint, 2> lean = {hinge, tip(side * kLeanLimit, kPoleLength * 1.1f)};
+    out.Polyline(lean, 0.02f, kLean);
+  }
+
+  out.Rectangle(cart - kCartWidth / 2, cart_top, kCartWidth, kCartHeight, kCart);
+  for (const float side : {-1.0f, 1.0f}) out.Circle({cart + side * 0.15f, kRailY - 0.07f}, 0.07f, kWheel);
+  const std::array<DrawPoint, 2> pole = {hinge, tip(static_cast<float>(state_.angle), kPoleLength)};
+  out.Polyline(pole, 0.09f, kPole);
+  out.Circle(hinge, 0.05f, kHinge);
+}
+
+GameInfo CartpoleInfo() {
+  GameInfo info;
+  info.name = "cartpole";
+  info.summary = "Balance a pole on a cart by pushing left or right; CartPole-v1 to the bit";
+  info.parameters = {{.name = "sutton_barto_reward",
+                      .default_value = false,
+                      .low = 0.0,
+                      .high = 1.0,
+                      .unit = "",
+                      .meaning = "reward 0 a step and -1 for the one that terminates, instead of 1 a step"}};
+  info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
+    return std::make_unique<Cartpole>(parameters);
+  };
+  info.make_scripted_policy = [](const GameParameters&) -> std::unique_ptr<ScriptedPolicy> {
+    return std::make_unique<CartpolePolicy>();
+  };
+  return info;
+}
+
+}  // namespace metronome
