@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Shared by the scripts beside it, which source it. Runs under the bash 3.2 of macOS.
+# Sets `project`, the root of the checkout.
+
+project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+
+# How many jobs to run at once.
+processors() { getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; }
+
+# configure_and_build PRESET [TARGET...]: brings build/PRESET up to date. Quick when nothing changed.
+configure_and_build() {
+  local preset=$1
+  shift
+  local build=$project/build/$preset
+  local log=$build/configure.log
+  local settings=()
+  if command -v ccache >/dev/null 2>&1; then
+    settings+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
+  if [ -n "${METRONOME_TORCH_PYTHON:-}" ]; then
+    settings+=("-DMETRONOME_TORCH_PYTHON=$METRONOME_TORCH_PYTHON")
+  fi
+  # A checkout that was copied or moved brings a build folder that belongs to another place.
+  if [ -f "$build/CMakeCache.txt" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$project" "$build/CMakeCache.txt"; then
+    echo "Removing $build, which belongs to another checkout"
+    rm -rf "$build"
+  fi
+  mkdir -p "$build"
+  echo "Configuring build/$preset"
+  if ! (cd "$project" && cmake --preset "$preset" ${settings[@]+"${settings[@]}"}) >"$log" 2>&1; then
+    cat "$log" >&2
+    return 1
+  fi
+  if grep -q '^CMake.* Warning' "$log"; then
+    cat "$log"
+  else
+    grep -E '^-- (libtorch|BLAS|Passing over)' "$log" || true
+  fi
+  local targets=()
+  if [ $# -gt 0 ]; then
+    targets=(--target "$@")
+  fi
+  cmake --build "$build" ${targets[@]+"${targets[@]}"}
+}
