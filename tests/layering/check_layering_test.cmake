@@ -1,38 +1,43 @@
 # cmake -DWORK=<folder> -P check_layering_test.cmake
-# Proves that check_layering.cmake fails on every kind of wrong include, one planted at a time, and passes what
-# is right.
+# Proves that check_layering.cmake fails on every kind of wrong include, and passes what is right.
 
 cmake_minimum_required(VERSION 3.22)
 
 set(checker "${CMAKE_CURRENT_LIST_DIR}/check_layering.cmake")
 set(failures "")
+set(planted 0)
 
-# Plants one line in one file of an otherwise empty project and runs the checker over it.
-function(run_checker file line)
-  file(REMOVE_RECURSE "${WORK}")
-  file(WRITE "${WORK}/src/core/clean.cc" "#include <vector>\n#include \"metronome/core/check.h\"\n")
-  file(WRITE "${WORK}/include/metronome/core/check.h" "#include <string>\n")
-  file(WRITE "${WORK}/${file}" "// A comment.\n\n${line}\nint x;\n")
-  execute_process(COMMAND "${CMAKE_COMMAND}" "-DROOT=${WORK}" -P "${checker}"
+# Every wrong include goes into a file of its own in one tree, every right one into another, so that the checker
+# runs once over each.
+foreach(tree IN ITEMS wrong right single)
+  file(REMOVE_RECURSE "${WORK}/${tree}")
+  file(WRITE "${WORK}/${tree}/src/core/clean.cc" "#include <vector>\n#include \"metronome/core/check.h\"\n")
+  file(WRITE "${WORK}/${tree}/include/metronome/core/check.h" "#include <string>\n")
+endforeach()
+
+# `planted` in the file's name gets a number, so that each line has a file of its own.
+macro(plant tree file line)
+  math(EXPR planted "${planted} + 1")
+  string(REPLACE planted "planted${planted}" name "${file}")
+  file(WRITE "${WORK}/${tree}/${name}" "// A comment.\n\n${line}\nint x;\n")
+  list(APPEND ${tree}_files "${name}")
+  set("text_${name}" "${line}")
+endmacro()
+
+macro(expect_rejected file line)
+  plant(wrong "${file}" "${line}")
+endmacro()
+
+macro(expect_accepted file line)
+  plant(right "${file}" "${line}")
+endmacro()
+
+function(run_checker tree)
+  execute_process(COMMAND "${CMAKE_COMMAND}" "-DROOT=${WORK}/${tree}" -P "${checker}"
                   RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   set(result "${result}" PARENT_SCOPE)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
-
-macro(expect_rejected file line)
-  run_checker("${file}" "${line}")
-  string(FIND "${output}" " ${file}: " named)
-  if(result EQUAL 0 OR named EQUAL -1)
-    string(APPEND failures "\n  accepted, or failed without naming it: ${file}: ${line}\n${output}")
-  endif()
-endmacro()
-
-macro(expect_accepted file line)
-  run_checker("${file}" "${line}")
-  if(NOT result EQUAL 0)
-    string(APPEND failures "\n  rejected: ${file}: ${line}\n${output}")
-  endif()
-endmacro()
 
 # Each arrow, backwards, and between folders that have none.
 foreach(pair IN ITEMS core:games core:replay core:learner core:train core:viewer core:app
@@ -90,6 +95,29 @@ expect_rejected(src/core/planted.cc "#include HEADER")
 expect_rejected(include/metronome/train/planted.h "#include \"core/private.h\"")
 expect_rejected(src/unknown/planted.cc "#include <vector>")
 expect_accepted(src/core/planted.cc "// #include <ATen/ATen.h>")
+
+run_checker(wrong)
+if(result EQUAL 0)
+  string(APPEND failures "\n  it passes the wrong ones")
+endif()
+foreach(file IN LISTS wrong_files)
+  string(FIND "${output}" " ${file}: " named)
+  if(named EQUAL -1)
+    string(APPEND failures "\n  accepted: ${file}: ${text_${file}}")
+  endif()
+endforeach()
+
+run_checker(right)
+if(NOT result EQUAL 0)
+  string(APPEND failures "\n  rejected:\n${output}")
+endif()
+
+# One wrong line among right ones is enough to fail.
+plant(single src/games/planted.cc "#include <SDL.h>")
+run_checker(single)
+if(result EQUAL 0)
+  string(APPEND failures "\n  it passes one wrong line")
+endif()
 
 file(REMOVE_RECURSE "${WORK}")
 if(failures)
