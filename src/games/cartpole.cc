@@ -168,7 +168,7 @@ void Cartpole::Draw(DrawList& out) const {
     out.Rectangle(kMiddle + static_cast<float>(metre) - 0.01f, kRailY + 0.06f, 0.02f, 0.08f, kRail);
   }
   for (const float side : {-1.0f, 1.0f}) {
-    out.Rectangle(kMiddle + side * kLimit - 0.03f, kRailY - 0.3f, 0.06f, 0.36f, kStop);
+    out.Rectangle(kMiddle + side * kLimit - 0.05f, kRailY - 0.3f, 0.1f, 0.36f, kStop);
   }
 
   // How far the pole may lean.
