@@ -1,0 +1,70 @@
+#ifndef METRONOME_TRAIN_PROGRESS_H_
+#define METRONOME_TRAIN_PROGRESS_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace metronome {
+
+/// Where a run stands; what the live line shows.
+struct ProgressStatus {
+  std::int64_t step = 0;         ///< Environment steps done.
+  std::int64_t total_steps = 0;  ///< Environment steps of the whole run.
+  std::int64_t episodes = 0;     ///< Episodes ended.
+  std::int64_t updates = 0;
+  double steps_per_second = 0.0;          ///< Of late; 0 while there is nothing to go by.
+  std::optional<double> mean_return_100;  ///< Mean return of the last 100 episodes; empty before the first.
+  double epsilon = 0.0;                   ///< As used at this step.
+  std::int64_t resident_bytes = 0;
+  bool learning = false;  ///< Whether updates have begun; until then the replay is being filled.
+};
+
+/// The run's messages, on the terminal and in its log.txt, and the line that shows how far it is.
+///
+/// On a terminal that is one line at the bottom (bar, steps/s, time left, mean return, epsilon, memory), cut
+/// to the terminal's width and redrawn at most 10 times a second; messages appear above it. Where standard
+/// error is no terminal, the same figures are a log message every 5 seconds. Escape codes appear on a
+/// terminal alone, and not with NO_COLOR set or TERM=dumb.
+///
+/// Every message is in log.txt when Info() or Warn() returns, so a kill loses none. Show() allocates nothing
+/// after its first call. Not thread-safe.
+class Progress {
+ public:
+  struct Options {
+    std::filesystem::path log_file;  ///< Appended to; empty for none.
+    bool quiet = false;              ///< Nothing on the terminal but warnings.
+    int descriptor = 2;              ///< Where the terminal is: standard error.
+  };
+
+  /// Throws Error (kInputOutput) when the log file can't be opened.
+  explicit Progress(const Options& options);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Whether Show() would show anything at this time (MonotonicNanoseconds()); cheap, for every step.
+  bool Due(std::int64_t now_nanoseconds) const { return now_nanoseconds >= next_show_; }
+
+  /// Shows `status`, if it is due.
+  void Show(const ProgressStatus& status, std::int64_t now_nanoseconds);
+
+  /// Throw Error (kInputOutput) when the log file can't be written. A message is one line.
+  void Info(std::string_view message);
+  void Warn(std::string_view message);
+
+  /// Leaves the last live line as it stands and goes to the next line.
+  void Finish();
+
+ private:
+  struct Implementation;
+
+  std::unique_ptr<Implementation> implementation_;
+  std::int64_t next_show_;
+};
+
+}  // namespace metronome
+
+#endif  // METRONOME_TRAIN_PROGRESS_H_

@@ -1,0 +1,110 @@
+#include "app/consistency.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "app/config_table.h"
+#include "metronome/core/error.h"
+
+namespace metronome {
+namespace {
+
+/// The steps after which the first update comes; every `update_period` steps is a learning moment, and the
+/// first that counts is the one with `warmup` transitions held.
+std::int64_t FirstUpdateStep(const RunConfig& config) {
+  const std::int64_t period = config.train.update_period;
+  return (config.replay.warmup + period - 1) / period * period;
+}
+
+class Checker {
+ public:
+  Checker(const RunConfig& config, const std::map<std::string, std::string>& origins)
+      : config_(config), origins_(origins) {}
+
+  /// Refuses the settings of `keys` together, because of `reason`.
+  [[noreturn]] void Refuse(const std::vector<std::string>& keys, const std::string& reason) const {
+    std::string origin;
+    std::string settings;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      settings += i == 0 ? "" : i + 1 == keys.size() ? " and " : ", ";
+      settings += keys[i] + " = " + Value(keys[i]);
+      const auto found = origins_.find(keys[i]);
+      if (origin.empty() && found != origins_.end()) {
+        origin = found->second + ": ";
+      }
+    }
+    throw Error(ExitCode::kUsage, origin + settings + ": " + reason);
+  }
+
+ private:
+  std::string Value(const std::string& full_name) const {
+    for (const ConfigKey& key : ConfigKeys()) {
+      if (key.full_name() == full_name) {
+        const auto value = key.value(config_);
+        return value ? FormatConfigValue(*value) : "none";
+      }
+    }
+    return "none";
+  }
+
+  const RunConfig& config_;
+  const std::map<std::string, std::string>& origins_;
+};
+
+/// Follows the grid through the convolutions.
+void CheckConvolutions(const RunConfig& config, const Checker& checker) {
+  if (config.network.conv.empty() || config.game.name.empty()) {
+    return;
+  }
+  const ObservationSpec observation = MakeGame(config.game.name, config.game.parameters)->spec().observation;
+  if (!observation.is_grid()) {
+    checker.Refuse({"network.conv", "game.name"},
+                   "a convolution needs an observation with a grid, and this game's is a vector of " +
+                       std::to_string(observation.size()) + " numbers");
+  }
+  std::int64_t height = observation.shape[1];
+  std::int64_t width = observation.shape[2];
+  for (std::size_t i = 0; i < config.network.conv.size(); ++i) {
+    const std::int64_t kernel = config.network.conv[i][1];
+    const std::int64_t stride = config.network.conv[i][2];
+    if (kernel > std::min(height, width)) {
+      checker.Refuse({"network.conv", "game.name"},
+                     "the kernel of layer " + std::to_string(i + 1) + ", " + std::to_string(kernel) +
+                         ", is larger than the grid it gets, " + std::to_string(height) + " by " +
+                         std::to_string(width));
+    }
+    height = (height - kernel) / stride + 1;
+    width = (width - kernel) / stride + 1;
+  }
+}
+
+}  // namespace
+
+void CheckConsistency(const RunConfig& config, const std::map<std::string, std::string>& origins) {
+  const Checker checker(config, origins);
+  if (config.learner.batch_size > config.replay.capacity) {
+    checker.Refuse({"learner.batch_size", "replay.capacity"},
+                   "a batch can't be larger than the replay it is drawn from");
+  }
+  if (config.replay.warmup > config.replay.capacity) {
+    checker.Refuse({"replay.warmup", "replay.capacity"},
+                   "the replay would never hold so many transitions, so no update would ever happen");
+  }
+  if (config.train.steps > 0 && FirstUpdateStep(config) > config.train.steps) {
+    checker.Refuse({"train.steps", "replay.warmup", "train.update_period"},
+                   "the first update would come after " + std::to_string(FirstUpdateStep(config)) +
+                       " steps, so this run would learn nothing");
+  }
+  if (config.exploration.epsilon_end > config.exploration.epsilon_start) {
+    checker.Refuse({"exploration.epsilon_end", "exploration.epsilon_start"},
+                   "epsilon falls, so its end can't lie above its start");
+  }
+  if (config.eval.stop_at_return && config.eval.period == 0) {
+    checker.Refuse({"eval.stop_at_return", "eval.period"},
+                   "without evaluations no return would ever end the run");
+  }
+  CheckConvolutions(config, checker);
+}
+
+}  // namespace metronome

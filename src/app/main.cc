@@ -1,0 +1,265 @@
+// Reads the command line with CLI11, runs one command, and turns every error into one line and its exit code.
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "app/commands.h"
+#include "metronome/core/error.h"
+#include "metronome/core/text.h"
+
+namespace metronome {
+namespace {
+
+/// One line on standard error, whatever the message holds.
+void PrintError(const std::string& message) {
+  std::string line = "metronome: ";
+  for (const char character : message) {
+    const auto byte = static_cast<unsigned char>(character);
+    line += character == '\n' ? ' ' : byte < 0x20 || byte == 0x7f ? '?' : character;
+  }
+  std::cerr << line << std::endl;
+}
+
+/// What a flag was given; empty when it wasn't there.
+std::optional<std::string> Given(const CLI::Option* option) {
+  return option->count() > 0 ? std::optional(option->results().front()) : std::nullopt;
+}
+
+/// All that a flag was given, in order.
+std::vector<std::string> AllGiven(const CLI::Option* option) {
+  return option->count() > 0 ? option->results() : std::vector<std::string>();
+}
+
+/// One value each time it is given, and as often as one likes.
+CLI::Option* AddSet(CLI::App* command, const std::string& what) {
+  return command->add_option("--set", what)
+      ->type_name("SECTION.KEY=VALUE")
+      ->type_size(1)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* AddFlag(CLI::App* command, const std::string& name, const std::string& type,
+                     const std::string& what) {
+  return command->add_option(name, what)->type_name(type)->type_size(1)->expected(1);
+}
+
+/// A flag without a value.
+CLI::Option* AddSwitch(CLI::App* command, const std::string& name, const std::string& what) {
+  return command->add_flag(name, what);
+}
+
+/// Refuses what no option or argument of the command took, naming the nearest option.
+void RefuseExtras(const CLI::App& command, const std::string& name) {
+  const std::vector<std::string> extras = command.remaining();
+  if (extras.empty()) {
+    return;
+  }
+  const std::string& extra = extras.front();
+  const std::string prefix = name.empty() ? "" : name + ": ";
+  if (extra.size() < 2 || extra.front() != '-') {
+    throw Error(ExitCode::kUsage, prefix + "unexpected argument \"" + extra + "\"");
+  }
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& long_name : option->get_lnames()) {
+      known.push_back("--" + long_name);
+    }
+  }
+  const std::string given = extra.substr(0, extra.find('='));
+  throw Error(ExitCode::kUsage,
+              prefix + "unknown option " + given + "; did you mean " + NearestName(given, known) + "?");
+}
+
+[[noreturn]] void RefuseForNow(const std::string& what) {
+  throw Error(ExitCode::kUsage, what + " is not in this version yet");
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app("Trains a deep Q-network to play a 2D game, and keeps perfect time while it does.",
+               "metronome");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.require_subcommand(0, 1);
+  app.allow_extras();
+  app.footer(
+      "Example:\n  metronome train --config configs/racer.toml\n\n`metronome COMMAND --help` explains one "
+      "command.");
+  const CLI::Option* const version =
+      AddSwitch(&app, "--version", "Print the version, libtorch, BLAS and the devices found");
+
+  std::vector<CLI::App*> commands;
+  const auto add_command = [&](const std::string& name, const std::string& what, const std::string& example) {
+    CLI::App* const command = app.add_subcommand(name, what);
+    command->set_help_flag("-h,--help", "Print this help");
+    command->allow_extras();
+    command->footer("Example:\n  " + example);
+    commands.push_back(command);
+    return command;
+  };
+
+  CLI::App* const train =
+      add_command("train", "Train an agent: a new run in a new folder",
+                  "metronome train --config configs/racer.toml --set learner.learning_rate=1e-3 --seed 3");
+  const CLI::Option* const train_config =
+      AddFlag(train, "--config", "FILE", "The run's configuration (TOML)");
+  const CLI::Option* const train_set = AddSet(train, "Set one key; goes over the file; may be repeated");
+  const CLI::Option* const train_run =
+      AddFlag(train, "--run", "DIR", "The run's folder, which must not exist; default runs/<game>-<n>");
+  const CLI::Option* const train_resume =
+      AddFlag(train, "--resume", "DIR", "Go on with an earlier run (not in this version yet)");
+  const CLI::Option* const train_steps = AddFlag(train, "--steps", "N", "Stands for train.steps");
+  const CLI::Option* const train_seed = AddFlag(train, "--seed", "N", "Stands for train.seed");
+  const CLI::Option* const train_device =
+      AddFlag(train, "--device", "auto|cpu|mps|cuda", "Stands for device.name");
+  const CLI::Option* const train_threads = AddFlag(train, "--threads", "N", "Stands for device.threads");
+
+  CLI::App* const eval = add_command("eval", "Play greedily without a window, and print what was reached",
+                                     "metronome eval runs/racer-1 --episodes 100\n"
+                                     "  metronome eval racer --policy scripted");
+  const CLI::Option* const eval_target =
+      eval->add_option("PATH|GAME",
+                       "A run folder (its best checkpoint, else its newest) or a checkpoint; with "
+                       "--policy, a game")
+          ->type_name("")
+          ->required();
+  const CLI::Option* const eval_policy =
+      AddFlag(eval, "--policy", "random|scripted", "Play a game without a network");
+  const CLI::Option* const eval_set = AddSet(eval, "With --policy: one setting of the game; may be repeated");
+  const CLI::Option* const eval_episodes = AddFlag(eval, "--episodes", "N", "Episodes to play; default 20");
+  const CLI::Option* const eval_seed = AddFlag(eval, "--seed", "N", "Seed of the episodes; default 1");
+  const CLI::Option* const eval_epsilon =
+      AddFlag(eval, "--epsilon", "E", "Share of random actions, 0 to 1; default 0");
+  const CLI::Option* const eval_json = AddSwitch(eval, "--json", "Print one JSON object instead of text");
+
+  CLI::App* const watch =
+      add_command("watch", "Watch an agent play (not in this version yet)", "metronome watch runs/racer-1");
+  CLI::App* const play =
+      add_command("play", "Play a game with the keyboard (not in this version yet)", "metronome play racer");
+
+  CLI::App* const bench = add_command("bench", "Measure how fast this machine trains",
+                                      "metronome bench --config configs/racer.toml --json");
+  const CLI::Option* const bench_config =
+      AddFlag(bench, "--config", "FILE", "What to measure; default a cartpole run");
+  const CLI::Option* const bench_set = AddSet(bench, "Set one key; goes over the file; may be repeated");
+  const CLI::Option* const bench_json = AddSwitch(bench, "--json", "Print one JSON object instead of text");
+
+  CLI::App* const games = add_command("games", "List the games, or all about one", "metronome games racer");
+  const CLI::Option* const games_name = games->add_option("NAME", "One game")->type_name("");
+
+  CLI::App* const config = add_command("config", "Print the effective configuration as TOML, explained",
+                                       "metronome config --config configs/racer.toml --set learner.loss=mse");
+  const CLI::Option* const config_config = AddFlag(config, "--config", "FILE", "A configuration (TOML)");
+  const CLI::Option* const config_set = AddSet(config, "Set one key; goes over the file; may be repeated");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+      return app.exit(error, std::cout, std::cerr);  // --help
+    }
+    const std::vector<CLI::App*> parsed = app.get_subcommands();
+    throw Error(ExitCode::kUsage, (parsed.empty() ? "" : parsed.front()->get_name() + ": ") + error.what());
+  }
+  if (watch->parsed()) {
+    RefuseForNow("watch");
+  }
+  if (play->parsed()) {
+    RefuseForNow("play");
+  }
+  for (const CLI::App* command : commands) {
+    if (command->parsed()) {
+      RefuseExtras(*command, command->get_name());
+    }
+  }
+  const std::vector<std::string> extras = app.remaining();
+  if (!extras.empty() && !extras.front().starts_with('-')) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : commands) {
+      names.push_back(command->get_name());
+    }
+    throw Error(ExitCode::kUsage, "unknown command \"" + extras.front() + "\"; did you mean " +
+                                      NearestName(extras.front(), names) + "?");
+  }
+  RefuseExtras(app, "");
+
+  if (version->count() > 0) {
+    return RunVersion();
+  }
+  if (train->parsed()) {
+    if (train_resume->count() > 0) {
+      RefuseForNow("train --resume");
+    }
+    TrainOptions options;
+    options.config.config = Given(train_config);
+    options.config.set = AllGiven(train_set);
+    options.config.steps = Given(train_steps);
+    options.config.seed = Given(train_seed);
+    options.config.device = Given(train_device);
+    options.config.threads = Given(train_threads);
+    options.run = Given(train_run);
+    return RunTrain(options);
+  }
+  if (eval->parsed()) {
+    return RunEval({.target = *Given(eval_target),
+                    .policy = Given(eval_policy),
+                    .set = AllGiven(eval_set),
+                    .episodes = Given(eval_episodes),
+                    .seed = Given(eval_seed),
+                    .epsilon = Given(eval_epsilon),
+                    .json = eval_json->count() > 0});
+  }
+  if (bench->parsed()) {
+    return RunBench(
+        {.config = Given(bench_config), .set = AllGiven(bench_set), .json = bench_json->count() > 0});
+  }
+  if (games->parsed()) {
+    return RunGames(Given(games_name));
+  }
+  if (config->parsed()) {
+    ConfigOptions options;
+    options.config = Given(config_config);
+    options.set = AllGiven(config_set);
+    return RunConfigCommand(options);
+  }
+  throw Error(ExitCode::kUsage, "no command given; see metronome --help");
+}
+
+/// What was printed must have arrived: a full disk or a closed pipe is an error, not silence.
+void FlushOutput() {
+  std::cout.flush();
+  if (!std::cout) {
+    throw Error(ExitCode::kInputOutput, "standard output can't be written");
+  }
+}
+
+int Main(int argc, char** argv) {
+  // A reader that goes away should be told about, not end the program unseen.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    const int code = Run(argc, argv);
+    FlushOutput();
+    return code;
+  } catch (const Error& error) {
+    PrintError(error.what());
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    PrintError("out of memory");
+    return static_cast<int>(ExitCode::kInputOutput);
+  } catch (const std::exception& error) {
+    PrintError(error.what());
+    return static_cast<int>(ExitCode::kInputOutput);
+  }
+}
+
+}  // namespace
+}  // namespace metronome
+
+int main(int argc, char** argv) { return metronome::Main(argc, argv); }
