@@ -1,0 +1,262 @@
+#include "learner/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "metronome/core/check.h"
+
+namespace metronome::kernels {
+namespace {
+
+using simd::Broadcast;
+using simd::kLanes;
+using simd::kTileRows;
+using simd::kTileVectors;
+using simd::Load;
+using simd::Store;
+using simd::Vector;
+
+/// acc[m][v] += sum over k of a(m, k) * b(k, v): the heart of every product. a(m, k) = a[m * row + k * step],
+/// and b's rows of V vectors lie `b_step` floats apart.
+template <int M, int V>
+[[gnu::always_inline]] inline void MultiplyTile(std::int64_t depth, const float* a, std::int64_t a_row,
+                                                std::int64_t a_step, const float* b, std::int64_t b_step,
+                                                Vector (&acc)[M][V]) {
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Vector bs[V];
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) bs[v] = Load(b + v * kLanes);
+#pragma GCC unroll 16
+    for (int m = 0; m < M; ++m) {
+      const Vector am = Broadcast(a[m * a_row]);
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) acc[m][v] += am * bs[v];
+    }
+    a += a_step;
+    b += b_step;
+  }
+}
+
+/// Calls body.template operator()<M, V>(first) for blocks of rows [first, first + M) that cover [0, rows).
+template <int V, typename Body>
+[[gnu::always_inline]] inline void ForRowBlocks(std::int64_t rows, const Body& body) {
+  std::int64_t row = 0;
+  for (; row + kTileRows <= rows; row += kTileRows) body.template operator()<kTileRows, V>(row);
+  for (; row + 4 <= rows; row += 4) body.template operator()<4, V>(row);
+  if (row + 2 <= rows) {
+    body.template operator()<2, V>(row);
+    row += 2;
+  }
+  if (row < rows) body.template operator()<1, V>(row);
+}
+
+/// Calls the body with the number of vectors of a panel as a constant.
+template <typename Body>
+[[gnu::always_inline]] inline void WithPanelVectors(std::int64_t width, const Body& body) {
+  if (width == kTileVectors * kLanes) {
+    body.template operator()<kTileVectors>();
+    return;
+  }
+  if constexpr (kTileVectors > 2) {
+    if (width == 3 * kLanes) return body.template operator()<3>();
+    if (width == 2 * kLanes) return body.template operator()<2>();
+  }
+  body.template operator()<1>();
+}
+
+}  // namespace
+
+PackedShape::PackedShape(std::int64_t inputs, std::int64_t outputs, bool with_bias)
+    : inputs_(inputs),
+      outputs_(outputs),
+      padded_outputs_(simd::RoundUp(outputs, kLanes)),
+      rows_(with_bias ? inputs + 1 : inputs) {}
+
+std::int64_t PackedShape::panel_width(std::int64_t panel) const {
+  return std::min(kPanelWidth, padded_outputs_ - panel * kPanelWidth);
+}
+
+std::int64_t PackedShape::OffsetOf(std::int64_t input, std::int64_t output) const {
+  const std::int64_t panel = output / kPanelWidth;
+  return panel_offset(panel) + input * panel_width(panel) + output % kPanelWidth;
+}
+
+std::int64_t StrideFor(std::int64_t width) {
+  const std::int64_t padded = simd::RoundUp(width, kLanes);
+  return padded % 64 == 0 ? padded + 16 : padded;
+}
+
+void HiddenForward(const PackedShape& shape, const float* weights, std::int64_t rows, ConstRows x, Rows y) {
+  for (std::int64_t panel = 0; panel < shape.num_panels(); ++panel) {
+    const std::int64_t width = shape.panel_width(panel);
+    const float* panel_weights = weights + shape.panel_offset(panel);
+    const float* bias = panel_weights + shape.inputs() * width;
+    float* y_panel = y.data + panel * PackedShape::kPanelWidth;
+    WithPanelVectors(width, [&]<int V>() {
+      ForRowBlocks<V>(rows, [&]<int M, int N>(std::int64_t row) {
+        Vector acc[M][N];
+        for (int m = 0; m < M; ++m) {
+          for (int v = 0; v < N; ++v) acc[m][v] = Load(bias + v * kLanes);
+        }
+        MultiplyTile<M, N>(shape.inputs(), x.row(row), x.stride, 1, panel_weights, width, acc);
+        for (int m = 0; m < M; ++m) {
+          for (int v = 0; v < N; ++v)
+            Store(y_panel + (row + m) * y.stride + v * kLanes, simd::Max0(acc[m][v]));
+        }
+      });
+    });
+  }
+}
+
+void HiddenBackward(const PackedShape& transposed, const float* weights, std::int64_t rows, ConstRows dy,
+                    ConstRows activation, Rows dx) {
+  for (std::int64_t panel = 0; panel < transposed.num_panels(); ++panel) {
+    const std::int64_t width = transposed.panel_width(panel);
+    const std::int64_t column = panel * PackedShape::kPanelWidth;
+    WithPanelVectors(width, [&]<int V>() {
+      ForRowBlocks<V>(rows, [&]<int M, int N>(std::int64_t row) {
+        Vector acc[M][N] = {};
+        MultiplyTile<M, N>(transposed.inputs(), dy.row(row), dy.stride, 1,
+                           weights + transposed.panel_offset(panel), width, acc);
+        for (int m = 0; m < M; ++m) {
+          for (int v = 0; v < N; ++v) {
+            const Vector active = Load(activation.row(row + m) + column + v * kLanes);
+            Store(dx.row(row + m) + column + v * kLanes, active > 0.0f ? acc[m][v] : Vector{});
+          }
+        }
+      });
+    });
+  }
+}
+
+double HiddenGradient(const PackedShape& shape, const HiddenTile& tile, std::int64_t rows, ConstRows x,
+                      ConstRows dy, float* gradient) {
+  const std::int64_t width = shape.panel_width(tile.panel);
+  const float* dy_panel = dy.data + tile.panel * PackedShape::kPanelWidth;
+  float* panel_gradient = gradient + shape.panel_offset(tile.panel);
+  const std::int64_t last_weight = std::min(tile.last_input, shape.inputs());
+  Vector squares = {};
+  WithPanelVectors(width, [&]<int V>() {
+    ForRowBlocks<V>(last_weight - tile.first_input, [&]<int M, int N>(std::int64_t block) {
+      const std::int64_t input = tile.first_input + block;
+      Vector acc[M][N] = {};
+      MultiplyTile<M, N>(rows, x.data + input, 1, x.stride, dy_panel, dy.stride, acc);
+      for (int m = 0; m < M; ++m) {
+        for (int v = 0; v < N; ++v) {
+          Store(panel_gradient + (input + m) * width + v * kLanes, acc[m][v]);
+          squares += acc[m][v] * acc[m][v];
+        }
+      }
+    });
+    if (tile.last_input > shape.inputs()) {
+      Vector acc[V] = {};
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (int v = 0; v < V; ++v) acc[v] += Load(dy_panel + row * dy.stride + v * kLanes);
+      }
+      for (int v = 0; v < V; ++v) {
+        Store(panel_gradient + shape.inputs() * width + v * kLanes, acc[v]);
+        squares += acc[v] * acc[v];
+      }
+    }
+  });
+  return static_cast<double>(simd::SumLanes(squares));
+}
+
+void OutputForward(const OutputShape& shape, const float* weights, std::int64_t rows, ConstRows x, Rows q) {
+  const std::int64_t whole = shape.inputs / kLanes * kLanes;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float* input = x.row(row);
+    for (std::int64_t action = 0; action < shape.actions; ++action) {
+      const float* weight = weights + action * shape.stride();
+      Vector sums = {};
+      for (std::int64_t i = 0; i < whole; i += kLanes) sums += Load(input + i) * Load(weight + i);
+      float sum = simd::SumLanes(sums);
+      for (std::int64_t i = whole; i < shape.inputs; ++i) sum += input[i] * weight[i];
+      q.row(row)[action] = sum + weights[shape.bias_offset() + action];
+    }
+  }
+}
+
+void OutputBackward(const OutputShape& shape, const float* weights, std::int64_t rows,
+                    const std::int32_t* actions, const float* errors, ConstRows x, Rows dx) {
+  // The inputs are a hidden layer's outputs, padded to whole vectors, as the weights are.
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float* weight = weights + actions[row] * shape.stride();
+    const Vector error = Broadcast(errors[row]);
+    for (std::int64_t i = 0; i < shape.stride(); i += kLanes) {
+      const Vector active = Load(x.row(row) + i);
+      Store(dx.row(row) + i, active > 0.0f ? error * Load(weight + i) : Vector{});
+    }
+  }
+}
+
+double OutputGradient(const OutputShape& shape, std::int64_t first, std::int64_t last, std::int64_t rows,
+                      const std::int32_t* actions, const float* errors, ConstRows x, float* gradient) {
+  for (std::int64_t action = 0; action < shape.actions; ++action) {
+    std::fill_n(gradient + action * shape.stride() + first, last - first, 0.0f);
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float error = errors[row];
+    const float* input = x.row(row);
+    float* sum = gradient + actions[row] * shape.stride();
+    for (std::int64_t i = first; i < last; ++i) sum[i] += error * input[i];
+  }
+  double squares = 0.0;
+  for (std::int64_t action = 0; action < shape.actions; ++action) {
+    for (std::int64_t i = first; i < last; ++i) {
+      const auto value = static_cast<double>(gradient[action * shape.stride() + i]);
+      squares += value * value;
+    }
+  }
+  if (first == 0) {
+    float* bias = gradient + shape.bias_offset();
+    std::fill_n(bias, shape.actions, 0.0f);
+    for (std::int64_t row = 0; row < rows; ++row) bias[actions[row]] += errors[row];
+    for (std::int64_t action = 0; action < shape.actions; ++action) {
+      squares += static_cast<double>(bias[action]) * static_cast<double>(bias[action]);
+    }
+  }
+  return squares;
+}
+
+void Adam(const AdamStep& step, std::int64_t first, std::int64_t last, const float* __restrict gradient,
+          float* __restrict weights, float* __restrict first_moment, float* __restrict second_moment) {
+  const float keep1 = step.beta1;
+  const float take1 = step.one_minus_beta1;
+  const float keep2 = step.beta2;
+  const float take2 = step.one_minus_beta2;
+  for (std::int64_t i = first; i < last; ++i) {
+    const float g = gradient[i] * step.gradient_scale;
+    const float m = keep1 * first_moment[i] + take1 * g;
+    const float v = keep2 * second_moment[i] + take2 * g * g;
+    first_moment[i] = m;
+    second_moment[i] = v;
+    weights[i] -= step.step_size * m / (std::sqrt(v) * step.inverse_root + step.epsilon);
+  }
+}
+
+void TargetSync(float rate, std::int64_t first, std::int64_t last, const float* __restrict online,
+                float* __restrict target) {
+  if (rate == 1.0f) {
+    std::memcpy(target + first, online + first, static_cast<std::size_t>(last - first) * sizeof(float));
+    return;
+  }
+  for (std::int64_t i = first; i < last; ++i) target[i] += rate * (online[i] - target[i]);
+}
+
+void Transpose(const PackedShape& shape, const HiddenTile& tile, const float* weights,
+               const PackedShape& transposed, float* transposed_weights) {
+  const std::int64_t width = shape.panel_width(tile.panel);
+  const std::int64_t first_output = tile.panel * PackedShape::kPanelWidth;
+  const std::int64_t outputs = std::min(width, shape.outputs() - first_output);
+  const std::int64_t last_weight = std::min(tile.last_input, shape.inputs());
+  for (std::int64_t input = tile.first_input; input < last_weight; ++input) {
+    const float* from = weights + shape.OffsetOf(input, first_output);
+    float* to = transposed_weights + transposed.OffsetOf(first_output, input);
+    const std::int64_t step = transposed.panel_width(input / PackedShape::kPanelWidth);
+    for (std::int64_t output = 0; output < outputs; ++output) to[output * step] = from[output];
+  }
+}
+
+}  // namespace metronome::kernels

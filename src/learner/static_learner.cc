@@ -1,0 +1,353 @@
+#include "learner/static_learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "learner/float_mode.h"
+#include "learner/network.h"
+#include "metronome/core/check.h"
+
+namespace metronome {
+namespace {
+
+using kernels::ConstRows;
+using kernels::PackedShape;
+using kernels::Rows;
+
+// Inputs of a hidden tile: two blocks of rows of the product, so that a tile is some thousand sums.
+constexpr std::int64_t kTileInputs = 2 * simd::kTileRows;
+constexpr std::int64_t kTileColumns = 64;
+
+}  // namespace
+
+StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& config, int threads,
+                             std::span<const float> weights)
+    : config_(config),
+      batch_size_(config.batch_size),
+      tensors_(TensorsOf(spec)),
+      team_(static_cast<int>(std::min<std::int64_t>(threads, config.batch_size))) {
+  const std::vector<DenseShape> shapes = DenseShapes(spec);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
+    const auto [inputs, outputs] = shapes[i];
+    const PackedShape shape(inputs, outputs, /*with_bias=*/true);
+    const PackedShape transposed(outputs, inputs, /*with_bias=*/false);
+    const std::int64_t stride = kernels::StrideFor(outputs);
+    const std::int64_t floats = batch_size_ * stride;
+    hidden_.push_back(Hidden{shape, offset, transposed, AlignedBuffer<float>(i == 0 ? 0 : transposed.size()),
+                             AlignedBuffer<float>(floats), AlignedBuffer<float>(floats),
+                             AlignedBuffer<float>(floats), AlignedBuffer<float>(stride), stride});
+    offset += shape.size();
+  }
+  output_ = {shapes.back().inputs, shapes.back().outputs};
+  output_offset_ = offset;
+  const std::int64_t size = offset + output_.size();
+  for (AlignedBuffer<float>* flat : {&online_, &target_, &gradient_, &first_moment_, &second_moment_}) {
+    *flat = AlignedBuffer<float>(size);
+  }
+  const auto plain_size = static_cast<std::size_t>(FlatSize(tensors_));
+  for (std::vector<float>* plain :
+       {&plain_online_, &plain_target_, &plain_first_moment_, &plain_second_moment_}) {
+    plain->resize(plain_size);
+  }
+
+  const std::int64_t observation_size = shapes.front().inputs;
+  observations_ = AlignedBuffer<float>(batch_size_ * observation_size);
+  next_observations_ = AlignedBuffer<float>(batch_size_ * observation_size);
+  rewards_ = AlignedBuffer<float>(batch_size_);
+  discounts_ = AlignedBuffer<float>(batch_size_);
+  actions_ = AlignedBuffer<std::int32_t>(batch_size_);
+  batch_ = {observations_.span(), next_observations_.span(), actions_.span(), rewards_.span(),
+            discounts_.span()};
+  for (AlignedBuffer<float>* q : {&q_, &next_q_online_, &next_q_target_}) {
+    *q = AlignedBuffer<float>(batch_size_ * output_.actions);
+  }
+  for (AlignedBuffer<float>* column : {&errors_, &row_losses_, &row_q_}) {
+    *column = AlignedBuffer<float>(batch_size_);
+  }
+  MakeTiles();
+  ShareTiles();
+
+  IndexParameters();
+  const std::vector<float> zeros(plain_size);
+  Restore(weights, weights, zeros, zeros, 0, 0);
+}
+
+void StaticLearner::IndexParameters() {
+  for (const Hidden& layer : hidden_) {
+    const PackedShape& shape = layer.shape;
+    for (std::int64_t output = 0; output < shape.outputs(); ++output) {
+      for (std::int64_t input = 0; input < shape.inputs(); ++input) {
+        packed_index_.push_back(layer.offset + shape.OffsetOf(input, output));
+      }
+    }
+    for (std::int64_t output = 0; output < shape.outputs(); ++output) {
+      packed_index_.push_back(layer.offset + shape.OffsetOf(shape.inputs(), output));
+    }
+  }
+  for (std::int64_t action = 0; action < output_.actions; ++action) {
+    for (std::int64_t input = 0; input < output_.inputs; ++input) {
+      packed_index_.push_back(output_offset_ + action * output_.stride() + input);
+    }
+  }
+  for (std::int64_t action = 0; action < output_.actions; ++action) {
+    packed_index_.push_back(output_offset_ + output_.bias_offset() + action);
+  }
+}
+
+void StaticLearner::MakeTiles() {
+  for (std::size_t layer = 0; layer < hidden_.size(); ++layer) {
+    const PackedShape& shape = hidden_[layer].shape;
+    for (std::int64_t panel = 0; panel < shape.num_panels(); ++panel) {
+      // The bias, one row more, goes with the last tile rather than into one of its own.
+      for (std::int64_t first = 0; first < shape.inputs(); first += kTileInputs) {
+        const bool is_last = first + kTileInputs >= shape.inputs();
+        Tile tile;
+        tile.layer = static_cast<std::int64_t>(layer);
+        tile.hidden = {panel, first, is_last ? shape.inputs() + 1 : first + kTileInputs};
+        tiles_.push_back(tile);
+      }
+    }
+  }
+  for (std::int64_t first = 0; first < output_.inputs; first += kTileColumns) {
+    Tile tile;
+    tile.layer = static_cast<std::int64_t>(hidden_.size());
+    tile.first_column = first;
+    tile.last_column = std::min(first + kTileColumns, output_.inputs);
+    tiles_.push_back(tile);
+  }
+  tile_squares_.resize(tiles_.size());
+}
+
+void StaticLearner::ShareTiles() {
+  // Equal shares of the multiplications. The output layer's errors have one action a row, so its cost is that
+  // of one row of weights.
+  std::vector<double> cost_before = {0.0};
+  for (const Tile& tile : tiles_) {
+    const double cost =
+        tile.layer == static_cast<std::int64_t>(hidden_.size())
+            ? static_cast<double>(tile.last_column - tile.first_column)
+            : static_cast<double>(
+                  (tile.hidden.last_input - tile.hidden.first_input) *
+                  hidden_[static_cast<std::size_t>(tile.layer)].shape.panel_width(tile.hidden.panel));
+    cost_before.push_back(cost_before.back() + cost);
+  }
+  tile_shares_ = {0};
+  for (int thread = 1; thread < team_.size(); ++thread) {
+    const double wanted = cost_before.back() * thread / team_.size();
+    const auto at = std::lower_bound(cost_before.begin(), cost_before.end(), wanted);
+    tile_shares_.push_back(std::min(static_cast<std::size_t>(at - cost_before.begin()), tiles_.size()));
+  }
+  tile_shares_.push_back(tiles_.size());
+}
+
+void StaticLearner::QValues(std::span<const float> observation, std::span<float> q_values) {
+  METRONOME_CHECK_EQ(static_cast<std::int64_t>(observation.size()) * batch_size_, observations_.size());
+  METRONOME_CHECK_EQ(static_cast<std::int64_t>(q_values.size()), output_.actions);
+  Forward(online_.data(), 0, 1, {observation.data(), static_cast<std::int64_t>(observation.size())},
+          &Hidden::act, {q_values.data(), output_.actions});
+}
+
+void StaticLearner::Forward(const float* weights, std::int64_t first, std::int64_t rows,
+                            ConstRows observations, AlignedBuffer<float> Hidden::*workspace, Rows q) {
+  ConstRows x = observations.from(first);
+  for (Hidden& layer : hidden_) {
+    const Rows y = layer.rows(layer.*workspace).from(first);
+    kernels::HiddenForward(layer.shape, weights + layer.offset, rows, x, y);
+    x = y;
+  }
+  kernels::OutputForward(output_, weights + output_offset_, rows, x, q.from(first));
+}
+
+UpdateResult StaticLearner::Update() {
+  ++updates_;
+  const bool sync = updates_ % config_.target_update_period == 0;
+  kernels::AdamStep step;
+  step.beta1 = static_cast<float>(config_.adam_beta1);
+  step.one_minus_beta1 = static_cast<float>(1.0 - config_.adam_beta1);
+  step.beta2 = static_cast<float>(config_.adam_beta2);
+  step.one_minus_beta2 = static_cast<float>(1.0 - config_.adam_beta2);
+  step.epsilon = static_cast<float>(config_.adam_epsilon);
+  const auto count = static_cast<double>(updates_);
+  step.step_size = static_cast<float>(config_.learning_rate / (1.0 - std::pow(config_.adam_beta1, count)));
+  step.inverse_root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(config_.adam_beta2, count)));
+
+  UpdateResult result;
+  team_.Run([&](int thread) {
+    const FlushDenormals flush;
+    const std::int64_t threads = team_.size();
+    ForwardAndBackward(batch_size_ * thread / threads, batch_size_ * (thread + 1) / threads);
+    team_.Barrier();
+
+    const std::size_t first = tile_shares_[static_cast<std::size_t>(thread)];
+    const std::size_t last = tile_shares_[static_cast<std::size_t>(thread) + 1];
+    for (std::size_t i = first; i < last; ++i) tile_squares_[i] = TileGradient(tiles_[i]);
+    team_.Barrier();
+
+    double squares = 0.0;
+    for (const double tile : tile_squares_) squares += tile;
+    const auto norm = static_cast<float>(std::sqrt(squares));
+    if (thread == 0) result.gradient_norm = norm;
+    // A NaN or an infinity would spread into every weight: they stay as they are, and the caller sees the
+    // norm.
+    if (!std::isfinite(norm)) return;
+    kernels::AdamStep own_step = step;
+    if (config_.max_gradient_norm > 0.0) {
+      own_step.gradient_scale =
+          std::min(1.0f, static_cast<float>(config_.max_gradient_norm) / (norm + 1e-6f));
+    }
+    for (std::size_t i = first; i < last; ++i) TileUpdate(tiles_[i], own_step, sync);
+  });
+  if (sync && std::isfinite(result.gradient_norm)) ++target_syncs_;
+
+  double loss = 0.0;
+  double q = 0.0;
+  for (std::int64_t row = 0; row < batch_size_; ++row) {
+    loss += static_cast<double>(row_losses_[row]);
+    q += static_cast<double>(row_q_[row]);
+  }
+  result.loss = static_cast<float>(loss / static_cast<double>(batch_size_));
+  result.q_mean = static_cast<float>(q / static_cast<double>(batch_size_));
+  return result;
+}
+
+void StaticLearner::ForwardAndBackward(std::int64_t first, std::int64_t last) {
+  const std::int64_t rows = last - first;
+  const std::int64_t observation_size = observations_.size() / batch_size_;
+  const ConstRows observations(observations_.data(), observation_size);
+  const ConstRows next_observations(next_observations_.data(), observation_size);
+  const auto q_rows = [&](AlignedBuffer<float>& q) { return Rows{q.data(), output_.actions}; };
+
+  Forward(target_.data(), first, rows, next_observations, &Hidden::scratch, q_rows(next_q_target_));
+  if (config_.double_dqn) {
+    Forward(online_.data(), first, rows, next_observations, &Hidden::scratch, q_rows(next_q_online_));
+  }
+  Forward(online_.data(), first, rows, observations, &Hidden::activations, q_rows(q_));
+  TdErrors(first, last);
+
+  if (hidden_.empty()) return;
+  Hidden& top = hidden_.back();
+  kernels::OutputBackward(output_, online_.data() + output_offset_, rows, actions_.data() + first,
+                          errors_.data() + first, top.rows(top.activations).from(first),
+                          top.rows(top.gradients).from(first));
+  for (std::size_t i = hidden_.size() - 1; i > 0; --i) {
+    Hidden& upper = hidden_[i];
+    Hidden& lower = hidden_[i - 1];
+    kernels::HiddenBackward(
+        upper.transposed_shape, upper.transposed.data(), rows, upper.rows(upper.gradients).from(first),
+        lower.rows(lower.activations).from(first), lower.rows(lower.gradients).from(first));
+  }
+}
+
+void StaticLearner::TdErrors(std::int64_t first, std::int64_t last) {
+  const std::int64_t actions = output_.actions;
+  const float scale = 1.0f / static_cast<float>(batch_size_);
+  const AlignedBuffer<float>& chooser = config_.double_dqn ? next_q_online_ : next_q_target_;
+  for (std::int64_t row = first; row < last; ++row) {
+    // The first of several equal values, as argmax is defined in torch.
+    const float* choose = chooser.data() + row * actions;
+    const std::int64_t best = std::max_element(choose, choose + actions) - choose;
+    const float next_value = next_q_target_[row * actions + best];
+    const float target = rewards_[row] + discounts_[row] * next_value;
+    const float q = q_[row * actions + actions_[row]];
+    const float error = q - target;
+    if (config_.loss == Loss::kHuber) {
+      const float size = std::abs(error);
+      row_losses_[row] = size <= 1.0f ? 0.5f * error * error : size - 0.5f;
+      // Written so that a NaN stays one.
+      errors_[row] = (error > 1.0f ? 1.0f : error < -1.0f ? -1.0f : error) * scale;
+    } else {
+      row_losses_[row] = error * error;
+      errors_[row] = 2.0f * error * scale;
+    }
+    row_q_[row] = q;
+  }
+}
+
+double StaticLearner::TileGradient(const Tile& tile) {
+  const bool is_output = tile.layer == static_cast<std::int64_t>(hidden_.size());
+  const std::int64_t observation_size = observations_.size() / batch_size_;
+  ConstRows x(observations_.data(), observation_size);
+  if (tile.layer > 0) {
+    Hidden& below = hidden_[static_cast<std::size_t>(tile.layer - 1)];
+    x = below.rows(below.activations);
+  }
+  if (is_output) {
+    return kernels::OutputGradient(output_, tile.first_column, tile.last_column, batch_size_, actions_.data(),
+                                   errors_.data(), x, gradient_.data() + output_offset_);
+  }
+  Hidden& layer = hidden_[static_cast<std::size_t>(tile.layer)];
+  return kernels::HiddenGradient(layer.shape, tile.hidden, batch_size_, x, layer.rows(layer.gradients),
+                                 gradient_.data() + layer.offset);
+}
+
+void StaticLearner::TileUpdate(const Tile& tile, const kernels::AdamStep& step, bool sync) {
+  if (tile.layer == static_cast<std::int64_t>(hidden_.size())) {
+    for (std::int64_t action = 0; action < output_.actions; ++action) {
+      const std::int64_t row = output_offset_ + action * output_.stride();
+      UpdateRange(row + tile.first_column, row + tile.last_column, step, sync);
+    }
+    if (tile.first_column == 0) {
+      const std::int64_t bias = output_offset_ + output_.bias_offset();
+      UpdateRange(bias, bias + output_.actions, step, sync);
+    }
+    return;
+  }
+  Hidden& layer = hidden_[static_cast<std::size_t>(tile.layer)];
+  const std::int64_t width = layer.shape.panel_width(tile.hidden.panel);
+  const std::int64_t panel = layer.offset + layer.shape.panel_offset(tile.hidden.panel);
+  UpdateRange(panel + tile.hidden.first_input * width, panel + tile.hidden.last_input * width, step, sync);
+  if (tile.layer > 0) {
+    kernels::Transpose(layer.shape, tile.hidden, online_.data() + layer.offset, layer.transposed_shape,
+                       layer.transposed.data());
+  }
+}
+
+void StaticLearner::UpdateRange(std::int64_t first, std::int64_t last, const kernels::AdamStep& step,
+                                bool sync) {
+  kernels::Adam(step, first, last, gradient_.data(), online_.data(), first_moment_.data(),
+                second_moment_.data());
+  if (sync) {
+    kernels::TargetSync(static_cast<float>(config_.target_update_rate), first, last, online_.data(),
+                        target_.data());
+  }
+}
+
+void StaticLearner::Restore(std::span<const float> online, std::span<const float> target,
+                            std::span<const float> first_moment, std::span<const float> second_moment,
+                            std::int64_t updates, std::int64_t target_syncs) {
+  Pack(online, online_);
+  Pack(target, target_);
+  Pack(first_moment, first_moment_);
+  Pack(second_moment, second_moment_);
+  updates_ = updates;
+  target_syncs_ = target_syncs;
+  RefreshTransposed();
+}
+
+void StaticLearner::RefreshTransposed() {
+  for (const Tile& tile : tiles_) {
+    if (tile.layer == 0 || tile.layer == static_cast<std::int64_t>(hidden_.size())) continue;
+    Hidden& layer = hidden_[static_cast<std::size_t>(tile.layer)];
+    kernels::Transpose(layer.shape, tile.hidden, online_.data() + layer.offset, layer.transposed_shape,
+                       layer.transposed.data());
+  }
+}
+
+std::string StaticLearner::description() const {
+  return "static engine, cpu, " + std::to_string(team_.size()) + (team_.size() == 1 ? " thread" : " threads");
+}
+
+std::span<const float> StaticLearner::Unpack(std::span<const float> packed, std::vector<float>& plain) const {
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    plain[i] = packed[static_cast<std::size_t>(packed_index_[i])];
+  return plain;
+}
+
+void StaticLearner::Pack(std::span<const float> plain, AlignedBuffer<float>& packed) const {
+  METRONOME_CHECK_EQ(plain.size(), packed_index_.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) packed[packed_index_[i]] = plain[i];
+}
+
+}  // namespace metronome
