@@ -1,0 +1,56 @@
+#ifndef METRONOME_TRAIN_EVALUATE_H_
+#define METRONOME_TRAIN_EVALUATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "metronome/core/rng.h"
+#include "metronome/games/game.h"
+#include "metronome/games/registry.h"
+#include "metronome/learner/learner.h"
+
+namespace metronome {
+
+/// Whoever chooses the actions of an evaluation.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  virtual void BeginEpisode() {}
+  virtual int Act(std::span<const float> observation) = 0;
+};
+
+/// The action with the largest Q-value (the first of several), or with probability `epsilon` any action.
+/// The learner must outlive it.
+std::unique_ptr<Policy> MakeGreedyPolicy(Learner& learner, std::int64_t num_actions, double epsilon, Rng exploration);
+/// Any action, each equally likely.
+std::unique_ptr<Policy> MakeRandomPolicy(std::int64_t num_actions, Rng exploration);
+/// The game's scripted player.  Throws Error (kUsage) when it has none.
+std::unique_ptr<Policy> MakeScriptedPolicy(const GameConfig& game);
+
+struct EpisodeOutcome {
+  std::uint64_t seed = 0;  ///< What Reset() was given.
+  double episode_return = 0.0;
+  std::int64_t length = 0;  ///< Steps.
+  bool terminated = false;  ///< Else truncated.
+};
+
+/// Of the returns of `episodes`, which are never empty. `std` is over these episodes (divided by their number).
+struct EvaluationResult {
+  std::vector<EpisodeOutcome> episodes;
+  double mean = 0.0;
+  double std = 0.0;
+  double min = 0.0;
+  double max = 0.0;
+};
+
+/// Plays whole episodes on a game of its own; each one's seed is the next number of `seeds`. Changes nothing but
+/// `seeds` and the policy. Empty when a stop signal came before the last episode ended.  REQUIRES: episodes > 0.
+/// Throws Error (kNonFinite) that names episode and step when a reward or observation is not finite.
+std::optional<EvaluationResult> Evaluate(const GameConfig& game, Policy& policy, std::int64_t episodes, Rng& seeds);
+
+}  // namespace metronome
+
+#endif  // METRONOME_TRAIN_EVALUATE_H_

@@ -1,0 +1,27 @@
+#ifndef METRONOME_TRAIN_RUN_H_
+#define METRONOME_TRAIN_RUN_H_
+
+#include <filesystem>
+#include <string>
+
+#include "metronome/train/config.h"
+
+namespace metronome {
+
+/// A run to make: `metronome train`.
+struct RunRequest {
+  RunConfig config;  ///< Complete and consistent.
+  /// Empty takes the first free runs/<game>-<n>, n from 1.
+  std::filesystem::path folder;
+  std::string config_text;  ///< The effective configuration as TOML, for config.toml and the checkpoints.
+  bool quiet = false;       ///< Nothing on the terminal but warnings.
+};
+
+/// Trains from the first step to the last, or until eval.stop_at_return or a stop signal. Creates the folder once
+/// everything else is in place (memory, device); throws Error (kUsage) when it exists already. Returns the exit
+/// code: 0, or 128 + n when signal n ended the run after a checkpoint. Throws Error for everything else.
+int RunTraining(const RunRequest& request);
+
+}  // namespace metronome
+
+#endif  // METRONOME_TRAIN_RUN_H_
