@@ -178,7 +178,11 @@ void WholeFolder::Commit() {
     // but never half there.
     older = temporary_path_.string() + "-old";
     Rename(final_path_, older);
-    Rename(temporary_path_, final_path_);
+    if (rename(temporary_path_.c_str(), final_path_.c_str()) != 0) {
+      const int reason = errno;
+      Rename(older, final_path_);
+      Fail(final_path_, "put in place", reason);
+    }
   }
   committed_ = true;
   SyncFolder(ParentOf(final_path_));

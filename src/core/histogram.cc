@@ -47,7 +47,7 @@ void DurationHistogram::Merge(const DurationHistogram& other) {
 }
 
 void DurationHistogram::Clear() {
-  if (highest_ >= 0) std::fill(buckets_.begin() + lowest_, buckets_.begin() + highest_ + 1, 0U);
+  if (highest_ >= 0) std::fill(buckets_.begin() + lowest_, buckets_.begin() + highest_ + 1, 0);
   lowest_ = kBuckets;
   highest_ = -1;
   count_ = total_ = max_ = 0;
@@ -59,7 +59,7 @@ double DurationHistogram::QuantileNanoseconds(double q) const {
   const double wanted = q * static_cast<double>(count_);
   double below = 0.0;
   for (int bucket = lowest_; bucket <= highest_; ++bucket) {
-    const double inside = buckets_[static_cast<std::size_t>(bucket)];
+    const auto inside = static_cast<double>(buckets_[static_cast<std::size_t>(bucket)]);
     if (inside > 0.0 && below + inside >= wanted) {
       const double share = (wanted - below) / inside;
       const double low = LowerEdge(bucket);

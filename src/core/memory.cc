@@ -38,31 +38,50 @@ std::optional<std::int64_t> ReadNumber(const std::string& path) {
   return std::strtoll(text, nullptr, 10);
 }
 
+/// The number after `key` in a control group's memory.stat, 0 when it isn't there.
+std::int64_t ReadStatistic(const std::string& path, std::string_view key) {
+  char text[8192];
+  std::string_view content = ReadSmallFile(path.c_str(), text);
+  while (!content.empty()) {
+    if (content.starts_with(key) && content.substr(key.size()).starts_with(' ')) {
+      return std::strtoll(content.data() + key.size(), nullptr, 10);
+    }
+    const std::size_t end = content.find('\n');
+    content.remove_prefix(end == std::string_view::npos ? content.size() : end + 1);
+  }
+  return 0;
+}
+
 /// What is left of the memory limit of this process's control group, version 2 or 1.
 std::optional<std::int64_t> ControlGroupLeft() {
   char text[4096];
   const std::string_view groups = ReadSmallFile("/proc/self/cgroup", text);
   const std::size_t at = groups.find("0::");
   std::optional<std::int64_t> left;
-  const auto consider = [&left](const std::string& limit_file, const std::string& used_file) {
-    const std::optional<std::int64_t> limit = ReadNumber(limit_file);
-    const std::optional<std::int64_t> used = ReadNumber(used_file);
+  const auto consider = [&left](const std::string& folder, const char* limit_file, const char* used_file,
+                                std::string_view cache_key) {
+    const std::optional<std::int64_t> limit = ReadNumber(folder + limit_file);
+    const std::optional<std::int64_t> used = ReadNumber(folder + used_file);
     if (!limit || !used) return;
-    const std::int64_t here = std::max<std::int64_t>(*limit - *used, 0);
+    // The group is charged for files that lie in the cache, and after a build that is most of it; the system
+    // drops those that nobody reads before it refuses memory.
+    const std::int64_t cache = ReadStatistic(folder + "/memory.stat", cache_key);
+    const std::int64_t here = std::clamp<std::int64_t>(*limit - *used + cache, 0, *limit);
     left = left ? std::min(*left, here) : here;
   };
   if (at != std::string_view::npos) {
     // Each group on the way to the root may have a limit of its own.
     std::string group(groups.substr(at + 3, groups.find('\n', at) - at - 3));
     while (true) {
-      const std::string folder = "/sys/fs/cgroup" + (group == "/" ? "" : group);
-      consider(folder + "/memory.max", folder + "/memory.current");
+      consider("/sys/fs/cgroup" + (group == "/" ? "" : group), "/memory.max", "/memory.current",
+               "inactive_file");
       const std::size_t slash = group.find_last_of('/');
       if (slash == std::string::npos || group.size() <= 1) break;
       group.resize(std::max<std::size_t>(slash, 1));
     }
   }
-  consider("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes");
+  consider("/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes",
+           "total_inactive_file");
   return left;
 }
 

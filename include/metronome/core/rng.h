@@ -35,7 +35,8 @@ class Rng {
   /// Uniform in [0, 1), a multiple of 2^-53.
   double Uniform() { return static_cast<double>(NextBits() >> 11) * 0x1.0p-53; }
 
-  /// Uniform in [low, high).  REQUIRES: low <= high, both finite.
+  /// Uniform in [low, high).  REQUIRES: low <= high; both and their
+  /// difference finite.
   double Uniform(double low, double high);
 
   /// Uniform over 0 .. bound - 1, without bias (Lemire 2019, arXiv:1805.10941).  REQUIRES: bound > 0.
