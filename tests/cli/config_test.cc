@@ -270,7 +270,7 @@ TEST(ConfigFileTest, RefusesEachMistakeWithItsPlaceAndTheNearestName) {
       {"[[learner]]\nbatch_size = 3\n", "file.toml:1:3: learner is a section: write [learner]"},
       // a section in a section
       {"[learner.batch_size]\n",
-       "file.toml:1:10: learner.batch_size = a table: must be an integer from 1 to 1048576"},
+       "file.toml:1:1: learner.batch_size = a table: must be an integer from 1 to 1048576"},
       {"[learner.adam]\nbeta1 = 0.5\n", "file.toml:1:10: learner.adam: unknown key; did you mean learner."},
       // wrong type
       {"[learner]\nbatch_size = \"many\"\n",
