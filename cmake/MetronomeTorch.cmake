@@ -13,6 +13,8 @@
 
 option(METRONOME_TORCH_PYTHON "Use the libtorch of the Python environment's torch package, where there is one" ON)
 
+include(MetronomeFindTorch)
+
 # Sets `out` to the folder with TorchConfig.cmake under one of the prefixes, or to "".
 function(metronome_find_torch_config out)
   set(suffixes share/cmake/Torch lib/cmake/Torch cmake/Torch Torch .)
@@ -32,13 +34,13 @@ endfunction()
 # torch, which takes seconds.
 function(metronome_find_python_torch out)
   set(${out} "" PARENT_SCOPE)
-  find_program(METRONOME_PYTHON NAMES python3 python)
-  mark_as_advanced(METRONOME_PYTHON)
-  if(NOT METRONOME_PYTHON)
+  # Not kept: another environment may be active the next time.
+  find_program(python NAMES python3 python NO_CACHE)
+  if(NOT python)
     return()
   endif()
   execute_process(
-    COMMAND "${METRONOME_PYTHON}" -c
+    COMMAND "${python}" -c
             "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')"
     OUTPUT_VARIABLE folder ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE result)
   if(result EQUAL 0 AND folder)
@@ -85,10 +87,10 @@ function(metronome_probe_torch directory out)
   string(REGEX REPLACE "[ \n]+" " " flat "${output}")
   if(flat MATCHES "metronome-probe<([^>]*)>")
     set(reason "${CMAKE_MATCH_1}")
-  elseif(flat MATCHES "undefined (reference|symbol)[^\n]*(std::|basic_string)")
+  elseif(flat MATCHES "[Uu]ndefined (reference to .|symbols[^\"]*\")c10::Device::Device")
     set(reason "it was built with another C++ string ABI than this compiler's")
-  elseif(flat MATCHES "CUDA")
-    set(reason "it is a CUDA build, and the CUDA toolkit it needs was not found (see ${log})")
+  elseif(flat MATCHES "CUDA|libcudart")
+    set(reason "it is a CUDA build, and the CUDA libraries it needs were not found (see ${log})")
   else()
     set(reason "a small program does not build with it (see ${log})")
   endif()
@@ -159,8 +161,9 @@ function(metronome_choose_torch out_directory out_origin)
     message(STATUS "Passing over the libtorch in ${directory}: ${reason}")
     string(APPEND passed_over " (passed over ${directory}: ${reason})")
   endforeach()
-  message(FATAL_ERROR "No libtorch that can be used${passed_over}: run scripts/setup, or name one with "
-                      "-DTorch_DIR=..., or build only simulation and replay with -DMETRONOME_WITH_TORCH=OFF")
+  message(FATAL_ERROR "No libtorch that can be used${passed_over}: run scripts/setup (METRONOME_TORCH_PYTHON=OFF "
+                      "scripts/setup leaves Python's out), or name one with -DTorch_DIR=..., or build only "
+                      "simulation and replay with -DMETRONOME_WITH_TORCH=OFF")
 endfunction()
 
 function(metronome_add_torch)
@@ -174,7 +177,7 @@ function(metronome_add_torch)
   # Caffe2's part of it is talkative: a line for each of its own libraries, a warning for each static one that
   # a wheel leaves out. Errors are still shown.
   set(CMAKE_MESSAGE_LOG_LEVEL ERROR)
-  find_package(Torch REQUIRED NO_DEFAULT_PATH PATHS "${directory}")
+  metronome_find_torch("${directory}")
   unset(CMAKE_MESSAGE_LOG_LEVEL)
   if(NOT given)
     set(METRONOME_TORCH_FOUND "${Torch_DIR}" CACHE INTERNAL "The Torch_DIR that was found, not given")
