@@ -1,4 +1,4 @@
-#include "support/allocation_counter.h"
+#include "metronome/core/allocation_counter.h"
 
 #include <atomic>
 #include <cerrno>
