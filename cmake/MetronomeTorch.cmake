@@ -69,7 +69,7 @@ function(metronome_probe_torch directory out)
     endif()
   endforeach()
   execute_process(
-    COMMAND "${CMAKE_COMMAND}" -S "${PROJECT_SOURCE_DIR}/cmake/torch_probe" -B "${build}" -G "${CMAKE_GENERATOR}"
+    COMMAND "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/torch_probe" -B "${build}" -G "${CMAKE_GENERATOR}"
             "-DMETRONOME_TORCH_CANDIDATE=${directory}" -DCMAKE_BUILD_TYPE=Release ${settings}
     OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE result)
   if(result EQUAL 0)
