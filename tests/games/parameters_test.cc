@@ -107,6 +107,18 @@ TEST(GameParametersTest, RefuseWhatIsNotFinite) {
   Refusal("gravity", -std::numeric_limits<double>::infinity());
 }
 
+TEST(GameParametersTest, RefuseWhatIsNotFiniteEvenWithoutBounds) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<ParameterSpec> specs = Specs();
+  specs[0].low = -kInfinity;
+  specs[0].high = kInfinity;
+  GameParameters parameters(specs);
+  EXPECT_THROW(parameters.Set("gravity", kInfinity), Error);
+  EXPECT_THROW(parameters.Set("gravity", std::numeric_limits<double>::quiet_NaN()), Error);
+  parameters.Set("gravity", 1e300);
+  EXPECT_EQ(parameters.GetDouble("gravity"), 1e300);
+}
+
 TEST(GameParametersTest, AreEqualWithTheSameNamesAndValues) {
   GameParameters left(Specs());
   GameParameters right(Specs());
