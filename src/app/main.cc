@@ -1,6 +1,7 @@
 // Reads the command line with CLI11, runs one command, and turns every error into one line and its exit code.
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -235,7 +236,7 @@ int Run(int argc, char** argv) {
 /// What was printed must have arrived: a full disk or a closed pipe is an error, not silence.
 void FlushOutput() {
   std::cout.flush();
-  if (!std::cout) {
+  if (!std::cout || std::ferror(stdout) != 0) {
     throw Error(ExitCode::kInputOutput, "standard output can't be written");
   }
 }
