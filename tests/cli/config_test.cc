@@ -1,8 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
-#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "app/config_table.h"
 #include "app/effective_config.h"
 #include "metronome/core/error.h"
+#include "metronome/core/file.h"
 
 namespace metronome {
 namespace {
@@ -449,6 +451,23 @@ TEST(FormatConfigTest, StaysTomlWhateverTheFileIsCalled) {
   std::vector<Setting> file = ParseConfigText("[learner]\nbatch_size = 3\n", "a\nb = [");
   const std::string text = FormatConfig(MakeEffectiveConfig(file, {}), true);
   EXPECT_EQ(FromText(text).config.learner.batch_size, 3);
+}
+
+TEST(ShippedConfigsTest, AreTakenAndSayWhatEachKeyMeans) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(METRONOME_SOURCE_DIR "/configs")) {
+    const EffectiveConfig effective = MakeEffectiveConfig(ReadConfigFile(entry.path()), {});
+    EXPECT_NO_THROW(RequireKeys(effective, {"game.name", "train.steps"}, entry.path().string()));
+    std::istringstream lines(ReadFile(entry.path()));
+    for (std::string line; std::getline(lines, line);) {
+      const bool sets_a_key = line.find('=') != std::string::npos && !line.starts_with('#');
+      const bool names_the_game = line.starts_with("name = ") && effective.config.game.name != "";
+      EXPECT_TRUE(!sets_a_key || names_the_game || line.find("  # ") != std::string::npos)
+          << entry.path() << ": " << line;
+    }
+    ++count;
+  }
+  EXPECT_GE(count, 3);
 }
 
 TEST(SavedConfigTest, IsABadCheckpointWhereItIsBroken) {
