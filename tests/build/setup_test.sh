@@ -10,6 +10,7 @@ bin="$work/a bin"
 mkdir "$bin"
 
 stub() { # NAME BODY
+  rm -f "$bin/$1" # It may be a link to the real one, which must stay as it is.
   printf '#!%s\n%s\n' "$(command -v bash)" "$2" >"$bin/$1"
   chmod +x "$bin/$1"
 }
@@ -175,7 +176,6 @@ apt-get install * libxxhash-dev'
     fi
     triplet=$(basename "$(dirname "$(dirname "$library")")")
     debian_without
-    rm "$bin/readlink"
     # shellcheck disable=SC2016
     stub readlink "case \$2 in */libblas.so.3) echo /usr/lib/$triplet/blas/libblas.so.3 ;; *) exit 1 ;; esac"
     stub update-alternatives "echo \"\$*\" >>'$work/done'"
