@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "games/cartpole.h"
+#include "games/racer.h"
 #include "metronome/core/check.h"
 #include "metronome/core/error.h"
 #include "metronome/core/text.h"
@@ -14,6 +15,7 @@ std::span<const GameInfo> Games() {
   // nothing else of their file is used.
   static const std::vector<GameInfo> games = {
       CartpoleInfo(),
+      RacerInfo(),
   };
   return games;
 }
