@@ -238,6 +238,14 @@ void AppendFile::Flush() {
   WriteAll(descriptor_, pending, path_);
 }
 
+void RemoveFolder(const fs::path& path) {
+  const fs::path leaving = TemporaryPathFor(path);
+  Rename(path, leaving);
+  std::error_code error;
+  fs::remove_all(leaving, error);
+  if (error) Fail(leaving, "remove", error.value());
+}
+
 bool CreateNewFolder(const fs::path& path) {
   std::error_code error;
   const fs::path parent = ParentOf(path);

@@ -71,6 +71,10 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
+/// Removes a folder and what is in it. It first takes a temporary name, so under its own it is never half
+/// there.
+void RemoveFolder(const std::filesystem::path& path);
+
 /// Creates a folder that must not exist yet, and its parents. False when it exists already.
 bool CreateNewFolder(const std::filesystem::path& path);
 

@@ -10,6 +10,7 @@
 #include "metronome/core/rng.h"
 #include "metronome/games/game.h"
 #include "metronome/games/registry.h"
+#include "metronome/games/time_limit.h"
 #include "metronome/learner/learner.h"
 
 namespace metronome {
@@ -24,7 +25,8 @@ class Policy {
 
 /// The action with the largest Q-value (the first of several), or with probability `epsilon` any action.
 /// The learner must outlive it.
-std::unique_ptr<Policy> MakeGreedyPolicy(Learner& learner, std::int64_t num_actions, double epsilon, Rng exploration);
+std::unique_ptr<Policy> MakeGreedyPolicy(Learner& learner, std::int64_t num_actions, double epsilon,
+                                         Rng exploration);
 /// Any action, each equally likely.
 std::unique_ptr<Policy> MakeRandomPolicy(std::int64_t num_actions, Rng exploration);
 /// The game's scripted player.  Throws Error (kUsage) when it has none.
@@ -37,7 +39,8 @@ struct EpisodeOutcome {
   bool terminated = false;  ///< Else truncated.
 };
 
-/// Of the returns of `episodes`, which are never empty. `std` is over these episodes (divided by their number).
+/// Of the returns of `episodes`, which are never empty. `std` is over these episodes (divided by their
+/// number).
 struct EvaluationResult {
   std::vector<EpisodeOutcome> episodes;
   double mean = 0.0;
@@ -46,10 +49,14 @@ struct EvaluationResult {
   double max = 0.0;
 };
 
-/// Plays whole episodes on a game of its own; each one's seed is the next number of `seeds`. Changes nothing but
-/// `seeds` and the policy. Empty when a stop signal came before the last episode ended.  REQUIRES: episodes > 0.
-/// Throws Error (kNonFinite) that names episode and step when a reward or observation is not finite.
-std::optional<EvaluationResult> Evaluate(const GameConfig& game, Policy& policy, std::int64_t episodes, Rng& seeds);
+/// Plays whole episodes on `environment`, or on a game of its own; each one's seed is the next number of
+/// `seeds`. Changes nothing but `seeds` and the policy. Empty when a stop signal came before the last episode
+/// ended.  REQUIRES: episodes > 0. Throws Error (kNonFinite) that names episode and step when a reward or
+/// observation is not finite.
+std::optional<EvaluationResult> Evaluate(TimeLimit& environment, Policy& policy, std::int64_t episodes,
+                                         Rng& seeds);
+std::optional<EvaluationResult> Evaluate(const GameConfig& game, Policy& policy, std::int64_t episodes,
+                                         Rng& seeds);
 
 }  // namespace metronome
 

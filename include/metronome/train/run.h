@@ -17,9 +17,10 @@ struct RunRequest {
   bool quiet = false;       ///< Nothing on the terminal but warnings.
 };
 
-/// Trains from the first step to the last, or until eval.stop_at_return or a stop signal. Creates the folder once
-/// everything else is in place (memory, device); throws Error (kUsage) when it exists already. Returns the exit
-/// code: 0, or 128 + n when signal n ended the run after a checkpoint. Throws Error for everything else.
+/// Trains from the first step to the last, or until eval.stop_at_return or a stop signal. Creates the folder
+/// once everything else is in place (memory, device); throws Error (kUsage) when it exists already. Returns
+/// the exit code: 0, or 128 + n when signal n ended the run after a checkpoint. Throws Error for everything
+/// else.
 int RunTraining(const RunRequest& request);
 
 }  // namespace metronome

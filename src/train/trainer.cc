@@ -1,0 +1,171 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "metronome/core/clock.h"
+#include "metronome/core/error.h"
+#include "train/schedule.h"
+
+namespace metronome {
+namespace {
+
+/// Adds the time since `clock` to `phase` and moves `clock` to now.
+void CountTime(std::int64_t& phase, std::int64_t& clock) {
+  const std::int64_t now = MonotonicNanoseconds();
+  phase += now - clock;
+  clock = now;
+}
+
+std::uint64_t SeedOf(const RunConfig& config) { return static_cast<std::uint64_t>(config.train.seed); }
+
+TimeLimit MakeEnvironment(const GameConfig& config, std::unique_ptr<Game> game) {
+  const std::int64_t max_steps = config.max_episode_steps.value_or(game->spec().default_max_episode_steps);
+  return TimeLimit(std::move(game), max_steps);
+}
+
+}  // namespace
+
+NetworkSpec NetworkSpecFor(const GameSpec& game, const NetworkConfig& network) {
+  return {game.observation.shape, game.num_actions(), network};
+}
+
+ReplayBuffer::Options ReplayOptionsFor(const RunConfig& config, const ObservationSpec& observation) {
+  ReplayBuffer::Options options;
+  options.capacity = config.replay.capacity;
+  options.observation_size = observation.size();
+  options.byte_observations = observation.type == ElementType::kUint8;
+  options.discount = static_cast<float>(config.learner.discount);
+  return options;
+}
+
+Trainer::Trainer(const RunConfig& config)
+    : Trainer(config, MakeGame(config.game.name, config.game.parameters)) {}
+
+Trainer::Trainer(const RunConfig& config, std::unique_ptr<Game> game)
+    : config_(config),
+      environment_(MakeEnvironment(config.game, std::move(game))),
+      network_spec_(NetworkSpecFor(environment_.game().spec(), config.network)),
+      game_stream_(SeedOf(config), "game"),
+      exploration_stream_(SeedOf(config), "exploration"),
+      sampling_stream_(SeedOf(config), "sampling"),
+      weights_stream_(SeedOf(config), "weights"),
+      replay_(ReplayOptionsFor(config, environment_.game().spec().observation)),
+      learner_(MakeLearner(network_spec_, config.learner, config.device, weights_stream_)),
+      observation_(static_cast<std::size_t>(environment_.game().spec().observation.size())),
+      q_values_(static_cast<std::size_t>(network_spec_.num_actions)) {}
+
+Trainer::StepReport Trainer::Step() {
+  StepReport report;
+  const std::int64_t start = MonotonicNanoseconds();
+  std::int64_t clock = start;
+  if (!in_episode_) {
+    BeginEpisode();
+    CountTime(report.times.game, clock);
+    replay_.BeginEpisode(observation_);
+    CountTime(report.times.replay, clock);
+  }
+
+  epsilon_ = EpsilonAt(config_.exploration, steps_);
+  const int action = ChooseAction();
+  CountTime(report.times.act, clock);
+
+  const EpisodeStep step = environment_.Step(action);
+  environment_.game().WriteObservation(observation_);
+  CountTime(report.times.game, clock);
+
+  ++steps_;
+  CheckFinite(static_cast<double>(step.reward), "the reward");
+  CheckObservation();
+  episode_return_ += static_cast<double>(step.reward);
+  const Ending ending =
+      step.terminated ? Ending::kTerminated : (step.truncated ? Ending::kTruncated : Ending::kNone);
+  replay_.Add(action, step.reward, ending, observation_);
+  CountTime(report.times.replay, clock);
+
+  if (replay_.size() >= config_.replay.warmup && steps_ % config_.train.update_period == 0) {
+    for (std::int64_t i = 0; i < config_.train.updates_per_period; ++i) UpdateOnce(report.times, clock);
+    report.updated = true;
+  }
+
+  if (step.ended()) {
+    ++episodes_;
+    in_episode_ = false;
+    finished_ = {episodes_, episode_return_, environment_.steps(), step.terminated, epsilon_, {}, {}, {}};
+    if (episode_updates_ > 0) {
+      const auto updates = static_cast<double>(episode_updates_);
+      finished_.loss = loss_sum_ / updates;
+      finished_.q_mean = q_sum_ / updates;
+      finished_.gradient_norm = gradient_norm_sum_ / updates;
+    }
+    report.finished = &finished_;
+  }
+  report.times.total = MonotonicNanoseconds() - start;
+  return report;
+}
+
+void Trainer::BeginEpisode() {
+  environment_.Reset(game_stream_.NextBits());
+  environment_.game().WriteObservation(observation_);
+  CheckObservation();
+  in_episode_ = true;
+  episode_return_ = 0.0;
+  episode_updates_ = 0;
+  loss_sum_ = q_sum_ = gradient_norm_sum_ = 0.0;
+}
+
+int Trainer::ChooseAction() {
+  const auto actions = static_cast<std::int64_t>(q_values_.size());
+  if (exploration_stream_.Uniform() < epsilon_) {
+    return static_cast<int>(exploration_stream_.UniformInt(actions));
+  }
+  learner_->QValues(observation_, q_values_);
+  return static_cast<int>(std::max_element(q_values_.begin(), q_values_.end()) - q_values_.begin());
+}
+
+void Trainer::UpdateOnce(PhaseTimes& times, std::int64_t& clock) {
+  replay_.Sample(sampling_stream_, learner_->batch());
+  CountTime(times.replay, clock);
+  const UpdateResult result = learner_->Update();
+  CheckFinite(static_cast<double>(result.loss), "the loss");
+  CheckFinite(static_cast<double>(result.gradient_norm), "the gradient's norm");
+  ++episode_updates_;
+  loss_sum_ += static_cast<double>(result.loss);
+  q_sum_ += static_cast<double>(result.q_mean);
+  gradient_norm_sum_ += static_cast<double>(result.gradient_norm);
+  CountTime(times.update, clock);
+}
+
+void Trainer::CheckFinite(double value, const char* what) const {
+  if (std::isfinite(value)) return;
+  throw Error(ExitCode::kNonFinite, "step " + std::to_string(steps_) + ", episode " +
+                                        std::to_string(episodes_ + 1) + ": " + what + " is " +
+                                        std::to_string(value));
+}
+
+void Trainer::CheckObservation() const {
+  // A sum is not finite when one of its terms isn't, and cheaper than a look at each. A sum of finite floats
+  // that overflows is looked at again.
+  float sum = 0.0f;
+  for (const float value : observation_) sum += value;
+  if (std::isfinite(sum)) return;
+  for (std::size_t i = 0; i < observation_.size(); ++i) {
+    if (std::isfinite(observation_[i])) continue;
+    const ObservationSpec& spec = environment_.game().spec().observation;
+    const std::size_t feature = i / (observation_.size() / spec.features.size());
+    CheckFinite(
+        static_cast<double>(observation_[i]),
+        ("observation element " + std::to_string(i) + " (" + spec.features[feature].name + ")").c_str());
+  }
+}
+
+std::vector<std::pair<const char*, const Rng*>> Trainer::streams() const {
+  return {{"game", &game_stream_},
+          {"exploration", &exploration_stream_},
+          {"sampling", &sampling_stream_},
+          {"weights", &weights_stream_}};
+}
+
+}  // namespace metronome

@@ -1,0 +1,112 @@
+#ifndef METRONOME_TRAIN_TRAINER_H_
+#define METRONOME_TRAIN_TRAINER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "metronome/core/rng.h"
+#include "metronome/games/time_limit.h"
+#include "metronome/learner/learner.h"
+#include "metronome/replay/replay_buffer.h"
+#include "metronome/train/config.h"
+
+namespace metronome {
+
+/// Nanoseconds that one step spent in each of its parts.
+struct PhaseTimes {
+  std::int64_t game = 0;    ///< Reset, step and observation.
+  std::int64_t act = 0;     ///< Epsilon-greedy choice.
+  std::int64_t replay = 0;  ///< Adding and sampling.
+  std::int64_t update = 0;  ///< Gradient steps.
+  std::int64_t total = 0;   ///< The whole step.
+};
+
+/// An episode that has ended.
+struct FinishedEpisode {
+  std::int64_t number = 0;  ///< From 1.
+  double episode_return = 0.0;
+  std::int64_t length = 0;
+  bool terminated = false;       ///< Else truncated.
+  double epsilon = 0.0;          ///< As used at its last step.
+  std::optional<double> loss;    ///< Mean over the updates made during the episode; empty without any.
+  std::optional<double> q_mean;  ///< Likewise.
+  std::optional<double> gradient_norm;
+};
+
+/// The training loop, one environment step at a time: choose an action, step the game, keep the transition,
+/// and when they are due, sample and update. Has its own streams of randomness, "game", "exploration",
+/// "sampling" and "weights", all of the config's one seed. After construction Step() allocates nothing with
+/// the static engine.
+class Trainer {
+ public:
+  /// Throws Error: kUsage when the replay doesn't fit in memory, kNoDevice when the device is not there.
+  explicit Trainer(const RunConfig& config);
+  /// On a game that is not in the registry; `config.game` then gives the step limit alone.
+  Trainer(const RunConfig& config, std::unique_ptr<Game> game);
+
+  struct StepReport {
+    PhaseTimes times;
+    bool updated = false;
+    const FinishedEpisode* finished =
+        nullptr;  ///< The episode that this step ended; valid until the next Step().
+  };
+  /// Throws Error (kNonFinite) that names episode and step when an observation, a reward, the loss or the
+  /// gradient is not finite; the run is then over.
+  StepReport Step();
+
+  std::int64_t steps() const { return steps_; }        ///< Environment steps done.
+  std::int64_t episodes() const { return episodes_; }  ///< Episodes ended.
+  double epsilon() const { return epsilon_; }          ///< As used at the last step.
+  const GameSpec& game_spec() const { return environment_.game().spec(); }
+  const NetworkSpec& network_spec() const { return network_spec_; }
+  const ReplayBuffer& replay() const { return replay_; }
+  Learner& learner() { return *learner_; }
+  const Learner& learner() const { return *learner_; }
+
+  /// The streams' states by name, for a checkpoint.
+  std::vector<std::pair<const char*, const Rng*>> streams() const;
+
+ private:
+  void BeginEpisode();
+  int ChooseAction();
+  void UpdateOnce(PhaseTimes& times, std::int64_t& clock);
+  void CheckFinite(double value, const char* what) const;
+  void CheckObservation() const;
+
+  const RunConfig config_;
+  TimeLimit environment_;
+  const NetworkSpec network_spec_;
+  Rng game_stream_;
+  Rng exploration_stream_;
+  Rng sampling_stream_;
+  Rng weights_stream_;
+  ReplayBuffer replay_;
+  std::unique_ptr<Learner> learner_;
+
+  std::vector<float> observation_;  // the latest
+  std::vector<float> q_values_;
+  std::int64_t steps_ = 0;
+  std::int64_t episodes_ = 0;
+  double epsilon_ = 0.0;
+
+  // The episode in progress.
+  bool in_episode_ = false;
+  double episode_return_ = 0.0;
+  std::int64_t episode_updates_ = 0;
+  double loss_sum_ = 0.0;
+  double q_sum_ = 0.0;
+  double gradient_norm_sum_ = 0.0;
+  FinishedEpisode finished_;
+};
+
+/// What the learner sees of a game with these settings.
+NetworkSpec NetworkSpecFor(const GameSpec& game, const NetworkConfig& network);
+
+/// The replay buffer that a run with these settings needs.
+ReplayBuffer::Options ReplayOptionsFor(const RunConfig& config, const ObservationSpec& observation);
+
+}  // namespace metronome
+
+#endif  // METRONOME_TRAIN_TRAINER_H_
