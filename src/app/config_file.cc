@@ -139,7 +139,7 @@ Setting ParseArgument(const std::string& origin, const std::string& full_name, c
   }
   const std::optional<ConfigValue> value = ParseValue(text);
   if (!value) {
-    const std::string found = text.empty() ? "nothing" : "\"" + Printable(text) + "\"";
+    const std::string found = text.empty() ? "nothing" : FormatConfigValue({text});
     throw Error(ExitCode::kUsage, origin + ": " + full_name + ": found " + found + ", must be " +
                                       (key != keys.end() ? key->allowed : "one TOML value"));
   }

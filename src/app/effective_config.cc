@@ -126,7 +126,8 @@ std::string Comment(const std::string& text) {
       out += "\n#";
       column = 1;
     }
-    out += " " + text.substr(begin, end - begin);
+    out += ' ';
+    out += text.substr(begin, end - begin);
     column += 1 + (end - begin);
     begin = end + 1;
   }

@@ -16,7 +16,9 @@ std::string Shape(const ObservationSpec& observation) {
   for (const std::int64_t size : observation.shape) {
     sizes.push_back(std::to_string(size));
   }
-  return "(" + Join(sizes) + ")";
+  std::string text = "(";
+  text += Join(sizes);
+  return text + ")";
 }
 
 std::string TypeName(const ObservationSpec& observation) {
