@@ -244,6 +244,8 @@ void FlushOutput() {
 int Main(int argc, char** argv) {
   // A reader that goes away should be told about, not end the program unseen.
   std::signal(SIGPIPE, SIG_IGN);
+  // So is a file that may not grow any longer: the write fails, and is told.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     const int code = Run(argc, argv);
     FlushOutput();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,13 @@ Program::Program(const Options& options)
         unsetenv(variable.c_str());
       } else {
         setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+      }
+    }
+    if (options.most_file_bytes > 0) {
+      const auto bytes = static_cast<rlim_t>(options.most_file_bytes);
+      const rlimit limit = {bytes, bytes};
+      if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+        _exit(kCannotStart);
       }
     }
     execv(METRONOME_PROGRAM, arguments.data());

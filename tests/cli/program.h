@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ class Program {
     std::vector<std::string> arguments;
     std::filesystem::path folder;          ///< Working folder.
     std::vector<std::string> environment;  ///< "NAME=value", over this process's own; "NAME" takes one away.
+    std::int64_t most_file_bytes = 0;      ///< Longest file that it may write; 0 is no limit.
     std::filesystem::path output_file;     ///< Where standard output goes instead of into the result.
   };
 

@@ -1,0 +1,346 @@
+// Whole runs from outside: what they leave behind, how they end, and how their checkpoints are read.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+#include "support/temporary_folder.h"
+
+namespace metronome {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+constexpr char kSmoke[] = METRONOME_SOURCE_DIR "/configs/smoke.toml";
+constexpr char kEpisodesHeader[] =
+    "step,episode,return,length,ending,epsilon,loss,q_mean,updates,target_syncs,step_us_p50,step_us_p99,step_"
+    "us_max,"
+    "rss_kib,replay_size,wall_s";
+constexpr char kEvalsHeader[] = "step,episodes,mean,std,min,max,wall_s";
+
+/// Columns of a row; the empty ones too.
+std::vector<std::string> Columns(const std::string& row) {
+  std::vector<std::string> columns(1);
+  for (const char character : row) {
+    if (character == ',') {
+      columns.emplace_back();
+    } else {
+      columns.back() += character;
+    }
+  }
+  return columns;
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+class TrainTest : public ::testing::Test {
+ protected:
+  Program::Options Options(const std::vector<std::string>& arguments) const {
+    Program::Options options;
+    options.arguments = arguments;
+    options.folder = folder_.path();
+    // No screen and no way to get one: training must not ask.
+    options.environment = {"DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER=none-such"};
+    return options;
+  }
+
+  ProgramResult Run(const std::vector<std::string>& arguments) const {
+    return Program(Options(arguments)).Wait();
+  }
+
+  /// A run of smoke.toml into `name`, which must end well.
+  fs::path Train(const std::string& name, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"train", "--config", kSmoke, "--run", name};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const ProgramResult result = Run(arguments);
+    EXPECT_EQ(result.code, 0) << result.error;
+    return folder_.path() / name;
+  }
+
+  /// The line with which `arguments` are refused.
+  std::string Refusal(const std::vector<std::string>& arguments, int code) const {
+    const ProgramResult result = Run(arguments);
+    EXPECT_EQ(result.code, code) << result.error;
+    EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1) << result.error;
+    EXPECT_THAT(result.error, StartsWith("metronome: "));
+    return result.error;
+  }
+
+  /// Waits for something that a run in the background does; the test's own time limit ends a wait in vain.
+  static void WaitFor(const std::function<bool()>& happened) {
+    while (!happened()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  /// A run that goes on until it is told otherwise, past its first updates.
+  void StartEndlessRun(const std::string& name) {
+    Program::Options options = Options({"train", "--config", kSmoke, "--run", name, "--steps", "1000000000"});
+    program_ = std::make_unique<Program>(options);
+    const fs::path rows = folder_.path() / name / "episodes.csv";
+    WaitFor([&] { return !program_->Running() || Lines(ReadText(rows)).size() > 200; });
+    ASSERT_TRUE(program_->Running()) << program_->Wait().error;
+  }
+
+  /// Names of the numbered checkpoints, in order.
+  static std::vector<std::int64_t> Numbered(const fs::path& run) {
+    std::vector<std::int64_t> steps;
+    for (const auto& entry : fs::directory_iterator(run / "checkpoints")) {
+      const std::string name = entry.path().filename().string();
+      if (name != "best" && !name.starts_with(".tmp-")) {
+        EXPECT_EQ(name.find_first_not_of("0123456789"), std::string::npos) << name;
+        steps.push_back(std::stoll(name));
+      }
+    }
+    std::sort(steps.begin(), steps.end());
+    return steps;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Program> program_;
+};
+
+TEST_F(TrainTest, SmokeRunEndsWithSuccessAndLeavesTheDocumentedFolder) {
+  const ProgramResult result = Run({"train", "--config", kSmoke});
+  ASSERT_EQ(result.code, 0) << result.error;
+  EXPECT_THAT(result.error, HasSubstr("run folder runs/cartpole-1\n"));
+  EXPECT_THAT(result.error, HasSubstr("4000 steps, "));
+  EXPECT_THAT(result.error, HasSubstr("best evaluation: mean return "));
+  EXPECT_THAT(result.error, HasSubstr("steps/s: "));
+  EXPECT_THAT(result.error, HasSubstr("flatness: "));
+  EXPECT_THAT(result.error, Not(HasSubstr("\x1b")));  // standard error is no terminal here
+  EXPECT_THAT(result.error, Not(HasSubstr("\r")));
+
+  const fs::path run = folder_.path() / "runs" / "cartpole-1";
+  for (const std::string name : {"config.toml", "log.txt", "episodes.csv", "evals.csv", "checkpoints/best"}) {
+    EXPECT_TRUE(fs::exists(run / name)) << name;
+  }
+  EXPECT_THAT(Numbered(run), ElementsAre(3000, 4000));  // checkpoint.keep = 2
+  EXPECT_THAT(ReadText(run / "log.txt"), HasSubstr("flatness: "));
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+    EXPECT_THAT(entry.path().filename().string(), Not(StartsWith(".tmp-")));
+  }
+  // The written configuration is complete: fed back in, it says the same.
+  const ProgramResult config = Run({"config", "--config", (run / "config.toml").string()});
+  EXPECT_EQ(config.code, 0) << config.error;
+  EXPECT_THAT(config.output, HasSubstr("\nhidden = [32, 32]\n"));
+  EXPECT_THAT(config.output, Not(HasSubstr("From: default\nbatch_size")));
+}
+
+TEST_F(TrainTest, TakesTheFirstFreeFolderAndNeverOverwritesOne) {
+  EXPECT_THAT(Run({"train", "--config", kSmoke}).error, HasSubstr("run folder runs/cartpole-1\n"));
+  fs::create_directories(folder_.path() / "runs" / "cartpole-2");
+  EXPECT_THAT(Run({"train", "--config", kSmoke}).error, HasSubstr("run folder runs/cartpole-3\n"));
+  EXPECT_THAT(Refusal({"train", "--config", kSmoke, "--run", "runs/cartpole-1"}, 2),
+              HasSubstr("runs/cartpole-1 exists already"));
+}
+
+TEST_F(TrainTest, ListsEveryEpisodeOnceWithHonestColumns) {
+  const fs::path run = Train("run");
+  const std::vector<std::string> rows = Lines(ReadText(run / "episodes.csv"));
+  ASSERT_GT(rows.size(), 20U);
+  EXPECT_EQ(rows.front(), kEpisodesHeader);
+  EXPECT_EQ(Lines(ReadText(run / "evals.csv")).front(), kEvalsHeader);
+  EXPECT_EQ(Lines(ReadText(run / "evals.csv")).size(), 5U);  // every 1000 of 4000 steps
+  std::int64_t step = 0;
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    SCOPED_TRACE(rows[i]);
+    const std::vector<std::string> columns = Columns(rows[i]);
+    ASSERT_EQ(columns.size(), 16U);
+    const std::int64_t length = std::stoll(columns[3]);
+    step += length;
+    EXPECT_EQ(std::stoll(columns[0]), step);
+    EXPECT_EQ(std::stoll(columns[1]), static_cast<std::int64_t>(i));
+    EXPECT_EQ(std::stod(columns[2]), static_cast<double>(length));  // a point a step
+    EXPECT_THAT(columns[4], ::testing::AnyOf("terminated", "truncated"));
+    EXPECT_TRUE(length == 200 || columns[4] == "terminated");
+    // Linear from 1 to 0.05 over 2000 steps; the value is that of the episode's last step, counted from 0.
+    const double epsilon = std::max(0.05, 1.0 - 0.95 * static_cast<double>(step - 1) / 2000.0);
+    EXPECT_NEAR(std::stod(columns[5]), epsilon, 1e-9);
+    // An update at every step from the 500th on; no loss before.
+    const std::int64_t updates = std::max<std::int64_t>(0, step - 499);
+    EXPECT_EQ(std::stoll(columns[8]), updates);
+    EXPECT_EQ(columns[6].empty(), updates == 0);
+    EXPECT_EQ(columns[7].empty(), updates == 0);
+    EXPECT_EQ(std::stoll(columns[9]), updates / 200);
+    EXPECT_EQ(std::stoll(columns[14]), std::min<std::int64_t>(step, 2000));
+    EXPECT_THAT(rows[i], Not(HasSubstr("nan")));
+  }
+  EXPECT_LE(step, 4000);
+}
+
+TEST_F(TrainTest, EqualSeedsGiveEqualRunsAndAnotherSeedAnother) {
+  const fs::path first = Train("first");
+  const fs::path second = Train("second");
+  const fs::path other = Train("other", {"--seed", "2"});
+  const auto without_times = [](const fs::path& run) {
+    std::string text;
+    for (const std::string& row : Lines(ReadText(run / "episodes.csv"))) {
+      const std::vector<std::string> columns = Columns(row);
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        const bool is_measured = (i >= 10 && i <= 13) || i == 15;
+        text += is_measured ? "," : columns[i] + ",";
+      }
+      text += "\n";
+    }
+    return text;
+  };
+  const auto weights = [](const fs::path& run) {
+    return ReadText(run / "checkpoints" / "4000" / "weights.safetensors");
+  };
+  EXPECT_EQ(without_times(second), without_times(first));
+  EXPECT_EQ(weights(second), weights(first));
+  EXPECT_GT(weights(first).size(), 1282U * 4 * sizeof(float));
+  EXPECT_NE(without_times(other), without_times(first));
+  EXPECT_NE(weights(other), weights(first));
+}
+
+TEST_F(TrainTest, StopsAtASignalWithACheckpointOfItsLastStep) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const std::string name = "run-" + std::to_string(signal);
+    StartEndlessRun(name);
+    program_->Signal(signal);
+    const ProgramResult result = program_->Wait();
+    EXPECT_EQ(result.code, 128 + signal) << result.error;
+    EXPECT_THAT(result.error, HasSubstr("stopped by signal " + std::to_string(signal)));
+    const std::int64_t newest = Numbered(folder_.path() / name).back();
+    EXPECT_THAT(result.error, HasSubstr(std::to_string(newest) + " steps, "));
+    const ProgramResult eval =
+        Run({"eval", name + "/checkpoints/" + std::to_string(newest), "--episodes", "1"});
+    EXPECT_EQ(eval.code, 0) << eval.error;
+    EXPECT_THAT(eval.output, HasSubstr("(step " + std::to_string(newest) + ")"));
+  }
+}
+
+TEST_F(TrainTest, LosesNoEarlierRowAndNoCheckpointWhenItIsKilled) {
+  StartEndlessRun("run");
+  const fs::path run = folder_.path() / "run";
+  WaitFor([&] { return !Numbered(run).empty(); });
+  const std::size_t rows_before = Lines(ReadText(run / "episodes.csv")).size();
+  program_->Signal(SIGKILL);
+  EXPECT_EQ(program_->Wait().code, 1000 + SIGKILL);
+  const std::vector<std::string> rows = Lines(ReadText(run / "episodes.csv"));
+  EXPECT_GE(rows.size(), rows_before);
+  for (std::size_t i = 1; i + 1 < rows.size(); ++i) {
+    EXPECT_EQ(Columns(rows[i]).size(), 16U) << rows[i];  // at most the last one is cut
+  }
+  const ProgramResult eval =
+      Run({"eval", "run/checkpoints/" + std::to_string(Numbered(run).back()), "--episodes", "1"});
+  EXPECT_EQ(eval.code, 0) << eval.error;
+}
+
+TEST_F(TrainTest, EndsWhenAnEvaluationReachesTheReturnAskedFor) {
+  const fs::path run = Train("run", {"--set", "eval.stop_at_return=1"});
+  EXPECT_THAT(Numbered(run), ElementsAre(1000));
+  EXPECT_THAT(ReadText(run / "log.txt"), HasSubstr("eval.stop_at_return reached"));
+}
+
+TEST_F(TrainTest, StopsAtTheFirstLossThatIsNotFiniteAndSavesNoneOfIt) {
+  const ProgramResult result =
+      Run({"train", "--config", kSmoke, "--run", "run", "--set", "learner.learning_rate=1e30"});
+  EXPECT_EQ(result.code, 4) << result.error;
+  const std::string last_line = Lines(result.error).back();
+  EXPECT_THAT(last_line, AllOf(StartsWith("metronome: "), HasSubstr("step 5")));  // the first updates
+  for (const auto& entry : fs::directory_iterator(folder_.path() / "run" / "checkpoints")) {
+    EXPECT_EQ(Run({"eval", entry.path().string(), "--episodes", "1"}).code, 0) << entry.path();
+  }
+}
+
+TEST_F(TrainTest, SaysWhereItCouldNotWrite) {
+  WriteText(folder_.path() / "file", "");
+  EXPECT_THAT(Refusal({"train", "--config", kSmoke, "--run", "file/run"}, 1), HasSubstr("file"));
+  Program::Options options = Options({"train", "--config", kSmoke, "--run", "run"});
+  options.most_file_bytes = 8192;  // as on a disk that is full: less than a checkpoint's weights
+  const ProgramResult result = Program(options).Wait();
+  EXPECT_EQ(result.code, 1) << result.error;
+  EXPECT_THAT(Lines(result.error).back(), AllOf(StartsWith("metronome: "), HasSubstr("run")));
+  EXPECT_THAT(Numbered(folder_.path() / "run"), ElementsAre());
+}
+
+TEST_F(TrainTest, EvalPlaysTheBestCheckpointOfARunAndAnyOneOfThem) {
+  const fs::path run = Train("run");
+  double best = -1.0;
+  std::string best_step;
+  for (const std::string& row : Lines(ReadText(run / "evals.csv"))) {
+    const std::vector<std::string> columns = Columns(row);
+    if (columns[0] != "step" && std::stod(columns[2]) > best) {
+      best = std::stod(columns[2]);
+      best_step = columns[0];
+    }
+  }
+  const ProgramResult of_run = Run({"eval", "run", "--episodes", "3"});
+  EXPECT_EQ(of_run.code, 0) << of_run.error;
+  EXPECT_THAT(of_run.output,
+              StartsWith("cartpole, greedy policy of run/checkpoints/best (step " + best_step + ")"));
+  EXPECT_THAT(of_run.output, HasSubstr("\n3 episodes: mean "));
+  EXPECT_EQ(Run({"eval", "run", "--episodes", "3"}).output, of_run.output);
+  EXPECT_THAT(Run({"eval", "run/checkpoints/4000"}).output, HasSubstr("(step 4000)"));
+  fs::remove_all(run / "checkpoints" / "best");
+  EXPECT_THAT(Run({"eval", "run"}).output, HasSubstr("(step 4000)"));  // else the newest
+
+  const nlohmann::json json = nlohmann::json::parse(Run({"eval", "run", "--json", "--epsilon", "1"}).output);
+  EXPECT_EQ(json["step"], 4000);
+  EXPECT_EQ(json["epsilon"], 1.0);
+  EXPECT_EQ(json["episodes"].size(), 20U);
+}
+
+TEST_F(TrainTest, RefusesACheckpointThatIsCutOrChangedAnywhereInOneLine) {
+  const fs::path run = Train("run");
+  const fs::path checkpoint = run / "checkpoints" / "4000";
+  for (const std::string part : {"weights.safetensors", "config.toml", "state.json", "manifest.json"}) {
+    const std::string whole = ReadText(checkpoint / part);
+    WriteText(checkpoint / part, whole.substr(0, whole.size() / 2));
+    EXPECT_THAT(Refusal({"eval", "run/checkpoints/4000"}, 3), HasSubstr("run/checkpoints/4000")) << part;
+    std::string flipped = whole;
+    flipped[whole.size() / 2] = static_cast<char>(flipped[whole.size() / 2] ^ 1);
+    WriteText(checkpoint / part, flipped);
+    EXPECT_THAT(Refusal({"eval", "run/checkpoints/4000"}, 3), HasSubstr("run/checkpoints/4000")) << part;
+    WriteText(checkpoint / part, whole);
+  }
+  fs::rename(checkpoint / "state.json", checkpoint / "other.json");
+  EXPECT_THAT(Refusal({"eval", "run/checkpoints/4000"}, 3), HasSubstr("state.json"));
+}
+
+TEST_F(TrainTest, ComputesTheSameWithTheAutogradEngineUpToRounding) {
+  // Not the same to the bit, but the same run: the first episodes are equal, and it ends well.
+  const fs::path with_static = Train("static");
+  const fs::path with_autograd = Train("autograd", {"--set", "learner.engine=autograd", "--steps", "1000"});
+  const std::vector<std::string> left = Lines(ReadText(with_static / "episodes.csv"));
+  const std::vector<std::string> right = Lines(ReadText(with_autograd / "episodes.csv"));
+  for (std::size_t i = 1; i < 10; ++i) {
+    const std::vector<std::string> row = Columns(left[i]);
+    const std::vector<std::string> other = Columns(right[i]);
+    for (std::size_t column = 0; column < 6; ++column) {
+      EXPECT_EQ(other[column], row[column]) << "row " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace metronome
