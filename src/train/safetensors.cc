@@ -284,7 +284,7 @@ SafetensorsContent ParseSafetensors(std::string_view bytes, std::string_view fil
     const bool counted = CountBytes(entry.shape, wanted);
     const std::int64_t begin = entry.offsets[0];
     const std::int64_t end = entry.offsets[1];
-    if (!counted || begin > end || end - begin != wanted) {
+    if (!counted || end - begin != wanted) {
       throw fail(tensor + " has data_offsets that don't fit its shape");
     }
     if (static_cast<std::uint64_t>(end) > data.size()) {

@@ -152,6 +152,14 @@ TEST(SafetensorsTest, NoTensorsAtAllAreAFile) {
   EXPECT_TRUE(content.metadata.empty());
 }
 
+TEST(SafetensorsTest, TheHeaderIsPaddedNoFurtherThanNeeded) {
+  for (std::size_t size = 0; size < 130; ++size) {
+    const std::string bytes = SerializeSafetensors({}, {{"k", std::string(size, 'x')}});
+    EXPECT_EQ(bytes.size() % 64, 0u) << size;
+    EXPECT_GT(bytes.find_last_not_of(' ') + 64, bytes.size() - 1) << size;
+  }
+}
+
 TEST(SafetensorsTest, EveryCutLengthIsRefused) {
   const std::string bytes = SmallFile();
   for (std::size_t length = 0; length < bytes.size(); ++length) {
@@ -195,6 +203,7 @@ TEST(SafetensorsTest, AHeaderLengthBeyondTheFileTakesNoMemory) {
     const std::string message = Refusal(bytes);
     EXPECT_LT(scope.bytes(), 100'000);
     EXPECT_THAT(message, HasSubstr("a header of " + std::to_string(length) + " bytes"));
+    EXPECT_EQ(message.find("allowed are 100000000") != std::string::npos, length > 100'000'000);
   }
 }
 
