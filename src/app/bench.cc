@@ -300,10 +300,7 @@ int RunBench(const BenchOptions& options) {
   ConfigOptions config_options;
   config_options.config = options.config;
   config_options.set = options.set;
-  if (!options.config) {
-    config_options.set.push_back("game.name=cartpole");
-  }
-  const EffectiveConfig effective = LoadConfig(config_options);
+  const EffectiveConfig effective = LoadConfig(config_options, "[game]\nname = \"cartpole\"\n");
   RequireKeys(effective, {"game.name"}, "bench");
   const Report report = MeasureAll(effective.config);
   if (options.json) {

@@ -24,8 +24,8 @@ struct ConfigOptions {
   std::optional<std::string> threads;
 };
 
-/// Reads and checks everything that `options` names.
-EffectiveConfig LoadConfig(const ConfigOptions& options);
+/// Reads and checks everything that `options` names. Without --config, `default_text` stands for the file.
+EffectiveConfig LoadConfig(const ConfigOptions& options, const std::string& default_text = "");
 
 struct TrainOptions {
   ConfigOptions config;

@@ -5,7 +5,7 @@
 
 namespace metronome {
 
-EffectiveConfig LoadConfig(const ConfigOptions& options) {
+EffectiveConfig LoadConfig(const ConfigOptions& options, const std::string& default_text) {
   std::vector<Setting> arguments;
   for (const std::string& text : options.set) {
     arguments.push_back(ParseSetOption(text));
@@ -20,8 +20,8 @@ EffectiveConfig LoadConfig(const ConfigOptions& options) {
   add_flag(options.seed, "--seed", "train.seed");
   add_flag(options.device, "--device", "device.name");
   add_flag(options.threads, "--threads", "device.threads");
-  return MakeEffectiveConfig(options.config ? ReadConfigFile(*options.config) : std::vector<Setting>(),
-                             arguments);
+  return MakeEffectiveConfig(
+      options.config ? ReadConfigFile(*options.config) : ParseConfigText(default_text, "default"), arguments);
 }
 
 int RunConfigCommand(const ConfigOptions& options) {

@@ -376,6 +376,12 @@ TEST_F(CommandLineTest, BenchMeasuresEveryPhaseAndSimulatesTheSameEachTime) {
   EXPECT_EQ(bench()["hash"], first["hash"]);
 }
 
+TEST_F(CommandLineTest, BenchRefusesABadConfiguration) {
+  EXPECT_THAT(Refusal({"bench", "--set", "game.name=chess"}, 2),
+              HasSubstr("game.name = \"chess\": must be one of"));
+  EXPECT_THAT(Refusal({"bench", "--config", "nowhere.toml"}, 2), HasSubstr("there is no file nowhere.toml"));
+}
+
 #ifdef __linux__
 TEST_F(CommandLineTest, SaysThatItsOutputCouldNotBeWritten) {
   for (const std::vector<std::string>& arguments :
