@@ -240,8 +240,9 @@ void AppendFile::Flush() {
 
 void RemoveFolder(const fs::path& path) {
   const fs::path leaving = TemporaryPathFor(path);
-  Rename(path, leaving);
   std::error_code error;
+  fs::remove_all(leaving, error);  // a killed process's that had the same number
+  if (rename(path.c_str(), leaving.c_str()) != 0) Fail(path, "remove", errno);
   fs::remove_all(leaving, error);
   if (error) Fail(leaving, "remove", error.value());
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -118,6 +119,16 @@ TEST_F(ReadFileTest, AFileLargerThanAllowedIsRefused) {
   EXPECT_EQ(ReadFile(Path("file"), 100).size(), 100u);
   EXPECT_THAT(Failure([&] { ReadFile(Path("file"), 99); }),
               AllOf(StartsWith(Path("file").string()), HasSubstr("99 bytes allowed")));
+}
+
+TEST_F(ReadFileTest, AFileThatIsFarTooLargeTakesNoMemory) {
+  METRONOME_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
+  WriteFileWhole(Path("file"), "x");
+  fs::resize_file(Path("file"), std::uintmax_t{1} << 32);  // a hole: takes no disk
+  const AllocationScope scope;
+  const std::string message = Failure([&] { ReadFile(Path("file"), 1000); });
+  EXPECT_LT(scope.bytes(), 100'000);
+  EXPECT_THAT(message, HasSubstr("1000 bytes allowed"));
 }
 
 TEST_F(ReadFileTest, AFileThatSaysNoSizeIsReadToItsEnd) {
@@ -325,6 +336,28 @@ TEST_F(WholeFolderTest, AFolderThatCannotBeMadeIsNamed) {
               AllOf(StartsWith(Path("none").string()), HasSubstr("cannot create")));
 }
 
+#ifdef RENAME_EXCHANGE
+TEST_F(WholeFolderTest, TheNameIsNeverAbsentWhileOneTakesThePlaceOfAnother) {
+  fs::create_directory(Path("a"));
+  fs::create_directory(Path("b"));
+  if (renameat2(AT_FDCWD, Path("a").c_str(), AT_FDCWD, Path("b").c_str(), RENAME_EXCHANGE) != 0) {
+    GTEST_SKIP() << "the file system of " << folder_.path() << " can't exchange two names";
+  }
+  WholeFolder(Path("best")).Commit();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (int i = 0; i < 300; ++i) WholeFolder(Path("best")).Commit();
+    _exit(0);
+  }
+  int absent = 0;
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) absent += access(Path("best").c_str(), F_OK) != 0;
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(absent, 0);
+}
+#endif
+
 TEST_F(WholeFolderTest, AtEveryMomentOfAKillTheFolderIsWhole) {
   const auto write = [&](const std::string& content) {
     WholeFolder folder(Path("best"));
@@ -418,6 +451,29 @@ TEST_F(AppendFileTest, AFileThatCannotBeOpenedIsNamed) {
   EXPECT_THAT(Failure([&] { AppendFile file(Path("none/log")); }),
               AllOf(StartsWith(Path("none/log").string() + ": cannot open"), HasSubstr("No such file")));
   EXPECT_THAT(Failure([&] { AppendFile file(folder_.path()); }), HasSubstr("directory"));
+}
+
+using RemoveFolderTest = FileTest;
+
+TEST_F(RemoveFolderTest, RemovesTheFolderWithAllInIt) {
+  fs::create_directories(Path("100/deep"));
+  WriteFileWhole(Path("100/deep/file"), "x");
+  WriteFileWhole(Path("kept"), "x");
+  RemoveFolder(Path("100"));
+  EXPECT_THAT(Listing(), UnorderedElementsAre("kept"));
+}
+
+TEST_F(RemoveFolderTest, ItsOwnLeftoversAreNoObstacle) {
+  const std::string temporary = WholeFolder(Path("100")).path().string();
+  fs::create_directories(temporary + "/old");
+  fs::create_directories(Path("100"));
+  RemoveFolder(Path("100"));
+  EXPECT_TRUE(Listing().empty());
+}
+
+TEST_F(RemoveFolderTest, WhatCannotBeRemovedIsNamed) {
+  EXPECT_THAT(Failure([&] { RemoveFolder(Path("none")); }),
+              AllOf(StartsWith(Path("none").string() + ": cannot remove"), HasSubstr("No such file")));
 }
 
 using CreateNewFolderTest = FileTest;
