@@ -9,7 +9,7 @@ namespace metronome::simd {
 // share. The numbers of rows and vectors of a tile are what fits in its registers.
 #if defined(__AVX512F__)
 inline constexpr int kLanes = 16;
-inline constexpr int kTileRows = 12;
+inline constexpr int kTileRows = 8;
 inline constexpr int kTileVectors = 2;
 #elif defined(__AVX__)
 inline constexpr int kLanes = 8;

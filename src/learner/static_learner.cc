@@ -15,18 +15,17 @@ using kernels::ConstRows;
 using kernels::PackedShape;
 using kernels::Rows;
 
-// Inputs of a hidden tile: two blocks of rows of the product, so that a tile is some thousand sums.
-constexpr std::int64_t kTileInputs = 2 * simd::kTileRows;
+// Rows of a block: a panel of weights is read from the first-level cache for all but the first few.
+constexpr std::int64_t kBlockRows = 16;
+// Inputs of a hidden tile: some thousand sums, a microsecond or two.
+constexpr std::int64_t kTileInputs = 16;
 constexpr std::int64_t kTileColumns = 64;
 
 }  // namespace
 
 StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& config, int threads,
                              std::span<const float> weights)
-    : config_(config),
-      batch_size_(config.batch_size),
-      tensors_(TensorsOf(spec)),
-      team_(static_cast<int>(std::min<std::int64_t>(threads, config.batch_size))) {
+    : config_(config), batch_size_(config.batch_size), tensors_(TensorsOf(spec)), team_(threads) {
   const std::vector<DenseShape> shapes = DenseShapes(spec);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
@@ -67,7 +66,6 @@ StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& confi
     *column = AlignedBuffer<float>(batch_size_);
   }
   MakeTiles();
-  ShareTiles();
 
   IndexParameters();
   const std::vector<float> zeros(plain_size);
@@ -120,28 +118,6 @@ void StaticLearner::MakeTiles() {
   tile_squares_.resize(tiles_.size());
 }
 
-void StaticLearner::ShareTiles() {
-  // Equal shares of the multiplications. The output layer's errors have one action a row, so its cost is that
-  // of one row of weights.
-  std::vector<double> cost_before = {0.0};
-  for (const Tile& tile : tiles_) {
-    const double cost =
-        tile.layer == static_cast<std::int64_t>(hidden_.size())
-            ? static_cast<double>(tile.last_column - tile.first_column)
-            : static_cast<double>(
-                  (tile.hidden.last_input - tile.hidden.first_input) *
-                  hidden_[static_cast<std::size_t>(tile.layer)].shape.panel_width(tile.hidden.panel));
-    cost_before.push_back(cost_before.back() + cost);
-  }
-  tile_shares_ = {0};
-  for (int thread = 1; thread < team_.size(); ++thread) {
-    const double wanted = cost_before.back() * thread / team_.size();
-    const auto at = std::lower_bound(cost_before.begin(), cost_before.end(), wanted);
-    tile_shares_.push_back(std::min(static_cast<std::size_t>(at - cost_before.begin()), tiles_.size()));
-  }
-  tile_shares_.push_back(tiles_.size());
-}
-
 void StaticLearner::QValues(std::span<const float> observation, std::span<float> q_values) {
   METRONOME_CHECK_EQ(static_cast<std::int64_t>(observation.size()) * batch_size_, observations_.size());
   METRONOME_CHECK_EQ(static_cast<std::int64_t>(q_values.size()), output_.actions);
@@ -173,32 +149,32 @@ UpdateResult StaticLearner::Update() {
   step.step_size = static_cast<float>(config_.learning_rate / (1.0 - std::pow(config_.adam_beta1, count)));
   step.inverse_root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(config_.adam_beta2, count)));
 
-  UpdateResult result;
-  team_.Run([&](int thread) {
+  const std::int64_t blocks = (batch_size_ + kBlockRows - 1) / kBlockRows;
+  team_.ForEach(blocks, [&](std::int64_t block) {
     const FlushDenormals flush;
-    const std::int64_t threads = team_.size();
-    ForwardAndBackward(batch_size_ * thread / threads, batch_size_ * (thread + 1) / threads);
-    team_.Barrier();
-
-    const std::size_t first = tile_shares_[static_cast<std::size_t>(thread)];
-    const std::size_t last = tile_shares_[static_cast<std::size_t>(thread) + 1];
-    for (std::size_t i = first; i < last; ++i) tile_squares_[i] = TileGradient(tiles_[i]);
-    team_.Barrier();
-
-    double squares = 0.0;
-    for (const double tile : tile_squares_) squares += tile;
-    const auto norm = static_cast<float>(std::sqrt(squares));
-    if (thread == 0) result.gradient_norm = norm;
-    // A NaN or an infinity would spread into every weight: they stay as they are, and the caller sees the
-    // norm.
-    if (!std::isfinite(norm)) return;
-    kernels::AdamStep own_step = step;
-    if (config_.max_gradient_norm > 0.0) {
-      own_step.gradient_scale =
-          std::min(1.0f, static_cast<float>(config_.max_gradient_norm) / (norm + 1e-6f));
-    }
-    for (std::size_t i = first; i < last; ++i) TileUpdate(tiles_[i], own_step, sync);
+    ForwardAndBackward(block * kBlockRows, std::min((block + 1) * kBlockRows, batch_size_));
   });
+  const auto tiles = static_cast<std::int64_t>(tiles_.size());
+  team_.ForEach(tiles, [&](std::int64_t tile) {
+    const FlushDenormals flush;
+    tile_squares_[static_cast<std::size_t>(tile)] = TileGradient(tiles_[static_cast<std::size_t>(tile)]);
+  });
+
+  double squares = 0.0;
+  for (const double tile : tile_squares_) squares += tile;
+  UpdateResult result;
+  result.gradient_norm = static_cast<float>(std::sqrt(squares));
+  // A NaN or an infinity would spread into every weight: they stay as they are, and the caller sees the norm.
+  if (std::isfinite(result.gradient_norm)) {
+    if (config_.max_gradient_norm > 0.0) {
+      step.gradient_scale =
+          std::min(1.0f, static_cast<float>(config_.max_gradient_norm) / (result.gradient_norm + 1e-6f));
+    }
+    team_.ForEach(tiles, [&](std::int64_t tile) {
+      const FlushDenormals flush;
+      TileUpdate(tiles_[static_cast<std::size_t>(tile)], step, sync);
+    });
+  }
   if (sync && std::isfinite(result.gradient_norm)) ++target_syncs_;
 
   double loss = 0.0;

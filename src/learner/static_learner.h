@@ -71,7 +71,6 @@ class StaticLearner : public Learner {
 
   void IndexParameters();
   void MakeTiles();
-  void ShareTiles();
   void RefreshTransposed();
 
   /// Phase 1 for the rows [first, last).
@@ -116,8 +115,7 @@ class StaticLearner : public Learner {
   AlignedBuffer<float> row_q_;                              // (B): Q(s, a)
 
   std::vector<Tile> tiles_;
-  std::vector<double> tile_squares_;      // by tile, so that their sum has one order
-  std::vector<std::size_t> tile_shares_;  // thread i has the tiles [tile_shares_[i], tile_shares_[i + 1])
+  std::vector<double> tile_squares_;  // by tile, so that their sum has one order
   WorkerTeam team_;
 };
 

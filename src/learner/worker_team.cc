@@ -5,7 +5,7 @@
 namespace metronome {
 namespace {
 
-// Long enough for what the caller does between two jobs (a game's step, sampling), some tens of microseconds.
+// Long enough for what the caller does between two jobs (a game's step, sampling): some tens of microseconds.
 constexpr int kSpins = 2000;
 // Then the core is offered to others this often before the thread goes to sleep.
 constexpr int kYields = 64;
@@ -18,61 +18,84 @@ void Pause() {
 #endif
 }
 
+/// Spins and then yields until `done` is true. False when it isn't after `yields` of these.
+template <typename Done>
+bool WaitAwake(const Done& done, int yields) {
+  for (int spin = 0; spin < kSpins; ++spin) {
+    if (done()) return true;
+    Pause();
+  }
+  for (int yield = 0; yield < yields; ++yield) {
+    if (done()) return true;
+    std::this_thread::yield();
+  }
+  return done();
+}
+
 }  // namespace
 
-WorkerTeam::WorkerTeam(int threads) : size_(threads) {
+WorkerTeam::WorkerTeam(int threads) {
   METRONOME_CHECK_GE(threads, 1);
   threads_.reserve(static_cast<std::size_t>(threads - 1));
-  for (int index = 1; index < threads; ++index) threads_.emplace_back([this, index] { Work(index); });
+  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
 WorkerTeam::~WorkerTeam() {
-  ending_.store(true, std::memory_order_relaxed);
-  jobs_.fetch_add(1, std::memory_order_release);
-  jobs_.notify_all();
+  ending_.store(true);
+  alarm_.fetch_add(1);
+  alarm_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkerTeam::Start(Function function, void* context) {
-  function_ = function;
-  context_ = context;
-  jobs_.fetch_add(1, std::memory_order_release);
-  jobs_.notify_all();
+void WorkerTeam::Run(std::int64_t parts, void* context, Function function) {
+  METRONOME_DCHECK(parts < static_cast<std::int64_t>(kPartMask));
+  const std::uint64_t round = (ticket_.load(std::memory_order_relaxed) >> kPartBits) + 1;
+  ticket_.store(round << kPartBits | kPartMask,
+                std::memory_order_release);  // closed: no part has this number
+  parts_.store(parts, std::memory_order_release);
+  context_.store(context, std::memory_order_release);
+  function_.store(function, std::memory_order_release);
+  finished_.store(0, std::memory_order_relaxed);  // every part of the job before was counted before it ended
+  ticket_.store(round << kPartBits, std::memory_order_release);
+  alarm_.fetch_add(1);
+  alarm_.notify_all();  // no system call while nobody sleeps
+
+  DoParts(round);
+  const auto done = [&] { return finished_.load(std::memory_order_acquire) == parts; };
+  while (!WaitAwake(done, kYields)) {
+  }
 }
 
-void WorkerTeam::Work(int index) {
-  std::uint32_t job = 0;
+void WorkerTeam::DoParts(std::uint64_t round) {
   while (true) {
-    WaitWhile(jobs_, job);
-    ++job;
+    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    if (ticket >> kPartBits != round) return;
+    const auto part = static_cast<std::int64_t>(ticket & kPartMask);
+    if (part >= parts_.load(std::memory_order_acquire)) return;
+    void* const context = context_.load(std::memory_order_acquire);
+    const Function function = function_.load(std::memory_order_acquire);
+    if (!ticket_.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
+    function(context, part);
+    finished_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void WorkerTeam::Work() {
+  std::uint64_t seen = 0;
+  while (true) {
+    const std::uint32_t alarm = alarm_.load();
+    const auto woken = [&] {
+      return ticket_.load(std::memory_order_acquire) >> kPartBits != seen ||
+             ending_.load(std::memory_order_relaxed);
+    };
+    if (!WaitAwake(woken, kYields)) {
+      alarm_.wait(alarm);
+      continue;
+    }
     if (ending_.load(std::memory_order_relaxed)) return;
-    function_(context_, index);
-    Barrier();
+    seen = ticket_.load(std::memory_order_acquire) >> kPartBits;
+    DoParts(seen);
   }
-}
-
-void WorkerTeam::Barrier() {
-  if (size_ == 1) return;
-  const std::uint32_t barrier = barriers_.load(std::memory_order_relaxed);
-  if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == static_cast<std::uint32_t>(size_)) {
-    arrived_.store(0, std::memory_order_relaxed);
-    barriers_.store(barrier + 1, std::memory_order_release);
-    barriers_.notify_all();
-    return;
-  }
-  WaitWhile(barriers_, barrier);
-}
-
-void WorkerTeam::WaitWhile(const std::atomic<std::uint32_t>& counter, std::uint32_t old) {
-  for (int spin = 0; spin < kSpins; ++spin) {
-    if (counter.load(std::memory_order_acquire) != old) return;
-    Pause();
-  }
-  for (int yield = 0; yield < kYields; ++yield) {
-    if (counter.load(std::memory_order_acquire) != old) return;
-    std::this_thread::yield();
-  }
-  counter.wait(old, std::memory_order_acquire);
 }
 
 }  // namespace metronome

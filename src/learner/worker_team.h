@@ -9,9 +9,13 @@
 
 namespace metronome {
 
-/// A fixed number of threads that run the same job together, the caller among them. They wait by spinning for
-/// a few microseconds, so that a steady loop makes no system call; after that they yield, and then sleep, so
-/// that a team on busy cores gives way. Run() allocates nothing. One caller at a time.
+/// A fixed number of threads, the caller among them, that share out the parts of a job. Each part goes to
+/// whichever thread is free, so a thread that the system has put aside holds nobody up but for the part it is
+/// in; what the parts compute must not depend on who computes them.
+///
+/// Between jobs the threads spin for some tens of microseconds, so that a steady loop makes no system call;
+/// after that they offer their core to others, and then sleep. ForEach() allocates nothing. One caller at a
+/// time.
 class WorkerTeam {
  public:
   explicit WorkerTeam(int threads);
@@ -19,41 +23,45 @@ class WorkerTeam {
   WorkerTeam(const WorkerTeam&) = delete;
   WorkerTeam& operator=(const WorkerTeam&) = delete;
 
-  int size() const { return size_; }
+  int size() const { return static_cast<int>(threads_.size()) + 1; }
 
-  /// Calls job(i) for i = 0 .. size() - 1, each in a thread of its own (0 is the caller), and returns when
-  /// all have finished.  The job must not throw.
+  /// Calls job(part) once for each part = 0 .. parts - 1, in any order and on any thread, and returns when
+  /// all are done.  The job must not throw.  REQUIRES: 0 <= parts < 2^24.
   template <typename Job>
-  void Run(Job&& job) {
-    if (size_ == 1) {
-      job(0);
+  void ForEach(std::int64_t parts, Job&& job) {
+    if (threads_.empty()) {
+      for (std::int64_t part = 0; part < parts; ++part) job(part);
       return;
     }
-    Start([](void* context, int index) { (*static_cast<std::remove_reference_t<Job>*>(context))(index); },
-          &job);
-    job(0);
-    Barrier();
+    Run(parts, &job, [](void* context, std::int64_t part) {
+      (*static_cast<std::remove_reference_t<Job>*>(context))(part);
+    });
   }
 
-  /// Inside a job: returns when every thread of the team has called it.
-  void Barrier();
-
  private:
-  using Function = void (*)(void* context, int index);
-  void Start(Function function, void* context);
-  void Work(int index);
-  /// Returns when `counter` is no longer `old`.
-  static void WaitWhile(const std::atomic<std::uint32_t>& counter, std::uint32_t old);
+  using Function = void (*)(void* context, std::int64_t part);
+  void Run(std::int64_t parts, void* context, Function function);
+  /// Does parts of job number `round` until none is left to begin.
+  void DoParts(std::uint64_t round);
+  void Work();
 
-  const int size_;
-  Function function_ = nullptr;
-  void* context_ = nullptr;
-  std::atomic<bool> ending_{false};
-  // Each on a cache line of its own, since threads spin on them.
-  alignas(64) std::atomic<std::uint32_t> jobs_{0};
-  alignas(64) std::atomic<std::uint32_t> arrived_{0};
-  alignas(64) std::atomic<std::uint32_t> barriers_{0};
+  // A ticket is the number of the job, above kPartBits bits that count the parts begun. Taking a part is one
+  // compare-and-swap of the whole, so a thread that wakes up late can't take a part of a job that it didn't
+  // read.
+  static constexpr int kPartBits = 24;
+  static constexpr std::uint64_t kPartMask = (std::uint64_t{1} << kPartBits) - 1;
+
   std::vector<std::thread> threads_;
+  std::atomic<bool> ending_{false};
+  // On cache lines apart, since all threads look at them all the time.
+  alignas(64) std::atomic<std::uint64_t> ticket_{0};
+  alignas(64) std::atomic<std::int64_t> finished_{0};  // parts of the present job
+  alignas(64) std::atomic<std::uint32_t> alarm_{0};    // changes with each job; what sleepers wait on
+  // The present job. Written while the ticket is closed, so whoever reads a new value finds the ticket
+  // changed too.
+  alignas(64) std::atomic<std::int64_t> parts_{0};
+  std::atomic<void*> context_{nullptr};
+  std::atomic<Function> function_{nullptr};
 };
 
 }  // namespace metronome

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -13,35 +14,66 @@
 namespace metronome {
 namespace {
 
-TEST(WorkerTeamTest, RunsTheJobOnceInEachThread) {
+TEST(WorkerTeamTest, DoesEachPartOnceAndReturnsWhenAllAreDone) {
   for (const int size : {1, 2, 3, 5}) {
     WorkerTeam team(size);
-    for (int job = 0; job < 100; ++job) {
-      std::vector<std::atomic<int>> calls(static_cast<std::size_t>(size));
-      team.Run([&](int index) { ++calls[static_cast<std::size_t>(index)]; });
-      for (const std::atomic<int>& count : calls)
-        ASSERT_EQ(count.load(), 1) << size << " threads, job " << job;
+    for (int job = 0; job < 500; ++job) {
+      const std::int64_t parts = job % 7;
+      std::vector<std::atomic<int>> calls(7);
+      team.ForEach(parts, [&](std::int64_t part) { ++calls[static_cast<std::size_t>(part)]; });
+      for (std::int64_t part = 0; part < 7; ++part) {
+        ASSERT_EQ(calls[static_cast<std::size_t>(part)].load(), part < parts ? 1 : 0)
+            << size << " threads, job " << job << ", part " << part;
+      }
     }
   }
 }
 
-TEST(WorkerTeamTest, NobodyPassesABarrierBeforeAllHaveReachedIt) {
+TEST(WorkerTeamTest, WhatAJobWroteTheNextOneReads) {
+  // Each job reads its neighbours' results of the job before: a team that let jobs overlap would read old ones.
   WorkerTeam team(3);
-  std::atomic<int> reached{0};
-  std::atomic<int> early{0};
-  for (int job = 0; job < 2000; ++job) {
-    reached = 0;
-    team.Run([&](int) {
-      ++reached;
-      team.Barrier();
-      if (reached.load() != 3) ++early;
-      team.Barrier();
-      ++reached;
-      team.Barrier();
-      if (reached.load() != 6) ++early;
+  constexpr std::int64_t kParts = 16;
+  std::vector<std::int64_t> left(kParts), right(kParts);
+  for (std::int64_t round = 1; round <= 20'000; ++round) {
+    team.ForEach(kParts, [&](std::int64_t part) { left[static_cast<std::size_t>(part)] = round * 100 + part; });
+    team.ForEach(kParts, [&](std::int64_t part) {
+      right[static_cast<std::size_t>(part)] = left[static_cast<std::size_t>((part + 7) % kParts)];
+    });
+    for (std::int64_t part = 0; part < kParts; ++part) {
+      ASSERT_EQ(right[static_cast<std::size_t>(part)], round * 100 + (part + 7) % kParts) << round;
+    }
+  }
+}
+
+TEST(WorkerTeamTest, SharesTheWork) {
+  WorkerTeam team(2);
+  std::atomic<int> others{0};
+  const std::thread::id caller = std::this_thread::get_id();
+  // Parts of a millisecond: the second thread must come in for some of them, whatever else the machine does.
+  for (int job = 0; job < 50; ++job) {
+    team.ForEach(8, [&](std::int64_t) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (std::this_thread::get_id() != caller) ++others;
     });
   }
-  EXPECT_EQ(early.load(), 0);
+  EXPECT_GT(others.load(), 20);
+}
+
+TEST(WorkerTeamTest, AThreadThatIsHeldUpDelaysNothingButItsPart) {
+  // One thread is stuck in part 0; the rest of the parts must be done by the other meanwhile.
+  WorkerTeam team(2);
+  std::atomic<int> done{0};
+  std::atomic<bool> saw_all_others{false};
+  team.ForEach(32, [&](std::int64_t part) {
+    if (part != 0) {
+      ++done;
+      return;
+    }
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (done.load() < 31 && std::chrono::steady_clock::now() < give_up) std::this_thread::yield();
+    saw_all_others = done.load() == 31;
+  });
+  EXPECT_TRUE(saw_all_others.load());
 }
 
 TEST(WorkerTeamTest, WakesUpAfterALongRest) {
@@ -49,17 +81,17 @@ TEST(WorkerTeamTest, WakesUpAfterALongRest) {
   std::atomic<int> calls{0};
   for (int job = 0; job < 5; ++job) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));  // far past spinning and yielding
-    team.Run([&](int) { ++calls; });
+    team.ForEach(3, [&](std::int64_t) { ++calls; });
   }
-  EXPECT_EQ(calls.load(), 10);
+  EXPECT_EQ(calls.load(), 15);
 }
 
-TEST(WorkerTeamTest, AllocatesNothingInRun) {
+TEST(WorkerTeamTest, AllocatesNothing) {
+  METRONOME_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   WorkerTeam team(2);
   std::atomic<int> calls{0};
-  METRONOME_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   const AllocationScope scope;
-  for (int job = 0; job < 1000; ++job) team.Run([&](int) { ++calls; });
+  for (int job = 0; job < 1000; ++job) team.ForEach(5, [&](std::int64_t) { ++calls; });
   const std::int64_t count = scope.count();
   EXPECT_EQ(count, 0);
 }
