@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "app/config_table.h"
@@ -52,34 +53,30 @@ class Checker {
   const std::map<std::string, std::string>& origins_;
 };
 
-/// Follows the grid through the convolutions.
-void CheckConvolutions(const RunConfig& config, const Checker& checker) {
-  if (config.network.conv.empty() || config.game.name.empty()) {
-    return;
+}  // namespace
+
+std::string ConvolutionFault(const NetworkConfig& network, const ObservationSpec& observation) {
+  if (network.conv.empty()) {
+    return "";
   }
-  const ObservationSpec observation = MakeGame(config.game.name, config.game.parameters)->spec().observation;
   if (!observation.is_grid()) {
-    checker.Refuse({"network.conv", "game.name"},
-                   "a convolution needs an observation with a grid, and this game's is a vector of " +
-                       std::to_string(observation.size()) + " numbers");
+    return "a convolution needs an observation with a grid, and this game's is a vector of " +
+           std::to_string(observation.size()) + " numbers";
   }
   std::int64_t height = observation.shape[1];
   std::int64_t width = observation.shape[2];
-  for (std::size_t i = 0; i < config.network.conv.size(); ++i) {
-    const std::int64_t kernel = config.network.conv[i][1];
-    const std::int64_t stride = config.network.conv[i][2];
+  for (std::size_t i = 0; i < network.conv.size(); ++i) {
+    const std::int64_t kernel = network.conv[i][1];
+    const std::int64_t stride = network.conv[i][2];
     if (kernel > std::min(height, width)) {
-      checker.Refuse({"network.conv", "game.name"},
-                     "the kernel of layer " + std::to_string(i + 1) + ", " + std::to_string(kernel) +
-                         ", is larger than the grid it gets, " + std::to_string(height) + " by " +
-                         std::to_string(width));
+      return "the kernel of layer " + std::to_string(i + 1) + ", " + std::to_string(kernel) +
+             ", is larger than the grid it gets, " + std::to_string(height) + " by " + std::to_string(width);
     }
     height = (height - kernel) / stride + 1;
     width = (width - kernel) / stride + 1;
   }
+  return "";
 }
-
-}  // namespace
 
 void CheckConsistency(const RunConfig& config, const std::map<std::string, std::string>& origins) {
   const Checker checker(config, origins);
@@ -104,7 +101,13 @@ void CheckConsistency(const RunConfig& config, const std::map<std::string, std::
     checker.Refuse({"eval.stop_at_return", "eval.period"},
                    "without evaluations no return would ever end the run");
   }
-  CheckConvolutions(config, checker);
+  if (!config.network.conv.empty() && !config.game.name.empty()) {
+    const std::unique_ptr<Game> game = MakeGame(config.game.name, config.game.parameters);
+    const std::string fault = ConvolutionFault(config.network, game->spec().observation);
+    if (!fault.empty()) {
+      checker.Refuse({"network.conv", "game.name"}, fault);
+    }
+  }
 }
 
 }  // namespace metronome

@@ -14,6 +14,10 @@ namespace metronome {
 /// `origins`: by full key name, where a value that isn't the default came from.
 void CheckConsistency(const RunConfig& config, const std::map<std::string, std::string>& origins);
 
+/// Why a network can't see such observations: convolutions without a grid, or a kernel larger than the grid
+/// that it gets. Empty when it can.
+std::string ConvolutionFault(const NetworkConfig& network, const ObservationSpec& observation);
+
 }  // namespace metronome
 
 #endif  // METRONOME_APP_CONSISTENCY_H_

@@ -9,6 +9,7 @@
 
 #include "app/config_file.h"
 #include "app/config_table.h"
+#include "app/consistency.h"
 #include "app/effective_config.h"
 #include "metronome/core/error.h"
 #include "metronome/core/file.h"
@@ -16,6 +17,7 @@
 namespace metronome {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -262,6 +264,7 @@ TEST(ConfigFileTest, RefusesEachMistakeWithItsPlaceAndTheNearestName) {
        "file.toml:3:3: replay.batch_size: unknown key; did you mean learner.batch_size?"},
       {"[replay]\nbatch-size = 3\n",
        "file.toml:2:1: replay.batch-size: unknown key; did you mean learner.batch_size?"},
+      {"[checkpoint]\nseed = 3\n", "file.toml:2:1: checkpoint.seed: unknown key; did you mean train.seed?"},
       // unknown section, also an empty one
       {"[lerner]\nbatch_size = 3\n", "file.toml:1:2: unknown section [lerner]; did you mean [learner]?"},
       {"[lerner]\n", "file.toml:1:2: unknown section [lerner]; did you mean [learner]?"},
@@ -414,7 +417,26 @@ TEST(ConsistencyTest, RefusesAStopThatNoEvaluationCanReach) {
 
 TEST(ConsistencyTest, RefusesConvolutionsWithoutAGrid) {
   EXPECT_THAT(Refusal("[game]\nname = \"cartpole\"\n[network]\nconv = [[16, 3, 1]]\n"),
-              StartsWith("file.toml:4:1: network.conv = [[16, 3, 1]] and game.name = \"cartpole\": "));
+              AllOf(StartsWith("file.toml:4:1: network.conv = [[16, 3, 1]] and game.name = \"cartpole\": "),
+                    HasSubstr("a vector of 4 numbers")));
+}
+
+TEST(ConsistencyTest, FollowsTheGridThroughTheConvolutions) {
+  ObservationSpec grid;
+  grid.shape = {4, 10, 8};
+  NetworkConfig network;
+  EXPECT_EQ(ConvolutionFault(network, grid), "");
+  network.conv = {{16, 8, 1}};
+  EXPECT_EQ(ConvolutionFault(network, grid), "");
+  network.conv = {{16, 9, 1}};
+  EXPECT_EQ(ConvolutionFault(network, grid),
+            "the kernel of layer 1, 9, is larger than the grid it gets, 10 by 8");
+  // 10 by 8 becomes 4 by 3: (10 - 3) / 2 + 1 and (8 - 3) / 2 + 1, rounded down.
+  network.conv = {{16, 3, 2}, {32, 3, 1}};
+  EXPECT_EQ(ConvolutionFault(network, grid), "");
+  network.conv = {{16, 3, 2}, {32, 4, 1}};
+  EXPECT_EQ(ConvolutionFault(network, grid),
+            "the kernel of layer 2, 4, is larger than the grid it gets, 4 by 3");
 }
 
 TEST(FormatConfigTest, ReadsBackToTheSameConfiguration) {
