@@ -417,7 +417,6 @@ double RacerTrack::CastRay(int index, const Vector2d& position, const Vector2d& 
       const double drift = Cross(piece.begin_direction, direction);
       if (drift != 0.0) edge = ((drift > 0.0 ? half_width_ : -half_width_) - across) / drift;
     }
-    exit = std::max(exit, entry);
     if (edge <= exit || exit >= range) return std::clamp(edge, 0.0, range);
     entry = exit;
     index += step;

@@ -388,9 +388,7 @@ TEST(RacerTest, ThePictureStaysInItsFrame) {
     game.Reset(seed);
     list.Clear();
     game.Draw(list);
-    bool has_text = false;
     for (const DrawCommand& command : list.commands()) {
-      has_text |= command.kind == DrawKind::kText && list.text(command).starts_with("lap 1");
       if (command.kind != DrawKind::kPolyline && command.kind != DrawKind::kPolygon) continue;
       for (const DrawPoint& point : list.points(command)) {
         ASSERT_GE(point.x, 0.0f);
@@ -399,7 +397,6 @@ TEST(RacerTest, ThePictureStaysInItsFrame) {
         ASSERT_LE(point.y, 160.0f);
       }
     }
-    EXPECT_TRUE(has_text);
   }
 }
 

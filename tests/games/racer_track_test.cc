@@ -165,6 +165,18 @@ TEST(RacerTrackTest, NarrowAndWideRoadsKeepTheirPromises) {
   }
 }
 
+// Rounding a corner widely can bring the line too near another part of it, which its polygon is not. That is
+// rare: these seeds draft such a track first.
+TEST(RacerTrackTest, CornersRoundedTowardsAnotherPartOfTheRoadAreDraftedAnew) {
+  for (const auto& [half_width, seed] :
+       {std::pair{4.0, 8080u}, std::pair{4.0, 81'203u}, std::pair{5.0, 78'223u}, std::pair{5.0, 96'408u},
+        std::pair{6.0, 74'533u}}) {
+    RacerTrack track(half_width);
+    track.Generate(seed);
+    ASSERT_NO_FATAL_FAILURE(ExpectKeepsItsPromises(track)) << "seed " << seed;
+  }
+}
+
 TEST(RacerTrackTest, TheSpareTrackKeepsItsPromises) {
   for (const double half_width : {RacerTrack::kMinHalfWidth, 6.0, RacerTrack::kMaxHalfWidth}) {
     RacerTrack track(half_width);
