@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/commands.h"
+#include "app/show.h"
 #include "metronome/core/error.h"
 #include "metronome/core/text.h"
 
@@ -140,10 +141,53 @@ int Run(int argc, char** argv) {
       AddFlag(eval, "--epsilon", "E", "Share of random actions, 0 to 1; default 0");
   const CLI::Option* const eval_json = AddSwitch(eval, "--json", "Print one JSON object instead of text");
 
-  CLI::App* const watch =
-      add_command("watch", "Watch an agent play (not in this version yet)", "metronome watch runs/racer-1");
-  CLI::App* const play =
-      add_command("play", "Play a game with the keyboard (not in this version yet)", "metronome play racer");
+  CLI::App* const watch = add_command("watch", "Watch an agent play, in a window or as a film",
+                                      "metronome watch runs/racer-1\n"
+                                      "  metronome watch runs/racer-1 --follow --speed 4\n"
+                                      "  metronome watch runs/racer-1/recordings/best.recording\n"
+                                      "  metronome watch racer --policy scripted --record racer.mp4\n\n"
+                                      "In the window H shows the keys.");
+  const CLI::Option* const watch_target =
+      watch
+          ->add_option(
+              "PATH|GAME",
+              "A run folder (its best checkpoint, else its newest), a checkpoint or a recording; with "
+              "--policy, a game")
+          ->type_name("")
+          ->required();
+  const CLI::Option* const watch_policy =
+      AddFlag(watch, "--policy", "random|scripted", "Watch a game without a network");
+  const CLI::Option* const watch_set =
+      AddSet(watch, "With --policy: one setting of the game; may be repeated");
+  const CLI::Option* const watch_episodes =
+      AddFlag(watch, "--episodes", "N", "End after so many; default none, of a film 1");
+  const CLI::Option* const watch_speed =
+      AddFlag(watch, "--speed", "X|fastest", "Times the game's own pace, 0.1 to 1000; default 1");
+  const CLI::Option* const watch_seed =
+      AddFlag(watch, "--seed", "N", "Seed of the episodes; default 1, the episodes of eval");
+  const CLI::Option* const watch_epsilon =
+      AddFlag(watch, "--epsilon", "E", "Share of random actions, 0 to 1; default 0");
+  const CLI::Option* const watch_follow = AddSwitch(
+      watch, "--follow", "Each new episode takes the newest checkpoint of a run that is still training");
+  const CLI::Option* const watch_record =
+      AddFlag(watch, "--record", "FILE",
+              "No window: film to FILE.mp4 or FILE.gif (by ffmpeg), or to a folder of PNG");
+  const CLI::Option* const watch_size =
+      AddFlag(watch, "--size", "WIDTHxHEIGHT", "Of the window or film; default 1280x800");
+  const CLI::Option* const watch_whole =
+      AddSwitch(watch, "--whole", "Begin with the whole picture, not the close-up");
+  const CLI::Option* const watch_senses = AddSwitch(watch, "--senses", "Begin with what the player senses");
+
+  CLI::App* const play = add_command("play", "Play a game with the keyboard",
+                                     "metronome play racer --set game.grip=6\n\n"
+                                     "In the window H shows the keys.");
+  const CLI::Option* const play_game =
+      play->add_option("GAME", "A game, as metronome games lists them")->type_name("")->required();
+  const CLI::Option* const play_set = AddSet(play, "One setting of the game; may be repeated");
+  const CLI::Option* const play_seed =
+      AddFlag(play, "--seed", "N", "Seed of the episodes; default another each time");
+  const CLI::Option* const play_size =
+      AddFlag(play, "--size", "WIDTHxHEIGHT", "Of the window; default 1280x800");
 
   CLI::App* const bench = add_command("bench", "Measure how fast this machine trains",
                                       "metronome bench --config configs/racer.toml --json");
@@ -168,12 +212,6 @@ int Run(int argc, char** argv) {
     }
     const std::vector<CLI::App*> parsed = app.get_subcommands();
     throw Error(ExitCode::kUsage, (parsed.empty() ? "" : parsed.front()->get_name() + ": ") + error.what());
-  }
-  if (watch->parsed()) {
-    RefuseForNow("watch");
-  }
-  if (play->parsed()) {
-    RefuseForNow("play");
   }
   for (const CLI::App* command : commands) {
     if (command->parsed()) {
@@ -216,6 +254,26 @@ int Run(int argc, char** argv) {
                     .seed = Given(eval_seed),
                     .epsilon = Given(eval_epsilon),
                     .json = eval_json->count() > 0});
+  }
+  if (watch->parsed()) {
+    return RunWatch({.target = *Given(watch_target),
+                     .policy = Given(watch_policy),
+                     .set = AllGiven(watch_set),
+                     .episodes = Given(watch_episodes),
+                     .speed = Given(watch_speed),
+                     .seed = Given(watch_seed),
+                     .epsilon = Given(watch_epsilon),
+                     .record = Given(watch_record),
+                     .size = Given(watch_size),
+                     .follow = watch_follow->count() > 0,
+                     .whole = watch_whole->count() > 0,
+                     .senses = watch_senses->count() > 0});
+  }
+  if (play->parsed()) {
+    return RunPlay({.game = *Given(play_game),
+                    .set = AllGiven(play_set),
+                    .seed = Given(play_seed),
+                    .size = Given(play_size)});
   }
   if (bench->parsed()) {
     return RunBench(

@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "games/racer_car.h"
@@ -71,6 +72,9 @@ class Racer final : public Game {
   void WriteObservation(std::span<float> out) const override;
   std::uint64_t StateHash() const override;
   void Draw(DrawList& out) const override;
+  void DrawOverlay(DrawList& out) const override;
+  void DrawSenses(DrawList& out) const override;  ///< The distance rays.
+  std::optional<CloseUp> close_up() const override;
 
   static RacerControls ControlsOf(int action);
   static int ActionOf(const RacerControls& controls);

@@ -32,6 +32,8 @@ constexpr Color kGlass = {34, 46, 66};
 constexpr Color kLamp = {255, 236, 160};
 constexpr Color kBrakeLight = {255, 70, 70};
 constexpr Color kTailLight = {120, 16, 20};
+constexpr Color kRay = {255, 240, 150, 130};
+constexpr Color kRayEnd = {255, 214, 90, 230};
 constexpr Color kPanel = {16, 20, 24, 170};
 constexpr Color kText = {240, 244, 240};
 
@@ -219,7 +221,9 @@ void Racer::Draw(DrawList& out) const {
     }
   }
   DrawCar(car_, braking_, out);
+}
 
+void Racer::DrawOverlay(DrawList& out) const {
   constexpr double kKilometersPerHour = 3.6;
   std::array<char, 64> text;
   std::snprintf(text.data(), text.size(), "lap %lld   %3.0f km/h   %5.1f s",
@@ -227,6 +231,24 @@ void Racer::Draw(DrawList& out) const {
                 static_cast<double>(ticks_) * RacerCar::kTickSeconds);
   out.Rectangle(2.0f, 2.0f, 84.0f, 8.0f, kPanel);
   out.Text({4.0f, 3.5f}, 5.0f, text.data(), kText);
+}
+
+void Racer::DrawSenses(DrawList& out) const {
+  const Vector2d forward = car_.forward;
+  for (const Vector2d& ray : rays_) {
+    const Vector2d direction(forward.x() * ray.x() - forward.y() * ray.y(),
+                             forward.y() * ray.x() + forward.x() * ray.y());
+    const double distance = track_.CastRay(place_.piece, car_.position, direction, ray_range_);
+    const std::array<DrawPoint, 2> points = {ToPicture(car_.position),
+                                             ToPicture(car_.position + distance * direction)};
+    out.Polyline(points, 0.25f, kRay);
+    out.Circle(points[1], 0.7f, kRayEnd);
+  }
+}
+
+std::optional<CloseUp> Racer::close_up() const {
+  constexpr float kCloseUpWidth = 90.0f;  // m
+  return CloseUp{ToPicture(car_.position), kCloseUpWidth};
 }
 
 }  // namespace metronome

@@ -302,6 +302,8 @@ TEST_P(GameConformanceTest, LookingAndDrawingChangeNothing) {
     const std::vector<float> observation = Observe(*looked_at);
     list.Clear();
     looked_at->Draw(list);
+    looked_at->DrawOverlay(list);
+    looked_at->DrawSenses(list);
     ASSERT_EQ(looked_at->StateHash(), hash) << "step " << step;
     ASSERT_EQ(Observe(*looked_at), observation) << "step " << step;
     const int action = RandomAction(*looked_at, actions);
@@ -322,6 +324,8 @@ TEST_P(GameConformanceTest, DrawAppendsShapesWithFinitePoints) {
   ASSERT_NO_FATAL_FAILURE(Play(*game, 1, 3, 100, [&](int step) {
     const std::size_t before = list.commands().size();
     game->Draw(list);
+    game->DrawOverlay(list);
+    game->DrawSenses(list);
     ASSERT_GT(list.commands().size(), before) << "step " << step;
     for (const DrawCommand& command : list.commands().subspan(before)) {
       ASSERT_TRUE(std::isfinite(command.size) && command.size >= 0.0f) << "step " << step;
@@ -368,9 +372,13 @@ TEST_P(GameConformanceTest, DrawingIntoTheSameListAllocatesNothing) {
   game->Reset(2);
   DrawList list;
   game->Draw(list);
+  game->DrawOverlay(list);
+  game->DrawSenses(list);
   list.Clear();
   const AllocationScope scope;
   game->Draw(list);
+  game->DrawOverlay(list);
+  game->DrawSenses(list);
   EXPECT_EQ(scope.count(), 0);
 }
 

@@ -92,6 +92,7 @@ class Playthrough {
     if (!with_picture) return;
     DrawList list;
     game_.game().Draw(list);
+    game_.game().DrawOverlay(list);
     for (const std::string& row : raster_.Paint(list)) Line(std::string("    |").append(row));
   }
 

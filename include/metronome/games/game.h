@@ -2,6 +2,7 @@
 #define METRONOME_GAMES_GAME_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,12 @@ struct StepResult {
   bool terminated = false;  ///< The rules ended the episode: nothing is earned afterwards.
 };
 
+/// A part of a picture to look at from nearby.
+struct CloseUp {
+  DrawPoint center;    ///< In cells.
+  float width = 0.0f;  ///< Of the part, in cells.
+};
+
 /// A 2D game advanced in fixed ticks. Reads no clock and no global state and never draws to a screen: a pure
 /// function of (parameters, seed, actions), so equal seeds and actions give bit-identical states. One thread
 /// per instance. Reset(), Step(), WriteObservation() and StateHash() allocate nothing.
@@ -85,6 +92,16 @@ class Game {
 
   /// Appends the present picture to `out`, in cells, origin top left.
   virtual void Draw(DrawList& out) const = 0;
+
+  /// Appends what lies over the picture but not in its world, such as a lap counter: in the same cells, and
+  /// in place where a close-up moves.
+  virtual void DrawOverlay(DrawList& out) const { static_cast<void>(out); }
+
+  /// Appends what the player senses of the world, such as rays; shown when a person asks for it.
+  virtual void DrawSenses(DrawList& out) const { static_cast<void>(out); }
+
+  /// What a close-up shows at present; empty for a game that is looked at as a whole.
+  virtual std::optional<CloseUp> close_up() const { return std::nullopt; }
 };
 
 /// A readable hand-written player, the yardstick for trained agents. It sees the observation and nothing
