@@ -12,6 +12,9 @@
 
 #ifdef __APPLE__
 #include <mach/mach.h>
+#include <malloc/malloc.h>
+#elif defined(__GLIBC__)
+#include <malloc.h>
 #endif
 
 namespace metronome {
@@ -133,6 +136,14 @@ std::optional<std::int64_t> AvailableMemoryBytes() {
     available = available ? std::min(*available, system) : system;
   }
   return available;
+#endif
+}
+
+void ReturnFreeMemory() {
+#if defined(__GLIBC__)
+  malloc_trim(0);
+#elif defined(__APPLE__)
+  malloc_zone_pressure_relief(nullptr, 0);
 #endif
 }
 

@@ -69,7 +69,7 @@ Trainer::StepReport Trainer::Step() {
   }
 
   epsilon_ = EpsilonAt(config_.exploration, steps_);
-  const int action = ChooseAction();
+  const int action = ChooseAction(report.explored);
   CountTime(report.times.act, clock);
 
   const EpisodeStep step = environment_.Step(action);
@@ -116,9 +116,10 @@ void Trainer::BeginEpisode() {
   loss_sum_ = q_sum_ = gradient_norm_sum_ = 0.0;
 }
 
-int Trainer::ChooseAction() {
+int Trainer::ChooseAction(bool& explored) {
   const auto actions = static_cast<std::int64_t>(q_values_.size());
-  if (exploration_stream_.Uniform() < epsilon_) {
+  explored = exploration_stream_.Uniform() < epsilon_;
+  if (explored) {
     return static_cast<int>(exploration_stream_.UniformInt(actions));
   }
   learner_->QValues(observation_, q_values_);

@@ -48,7 +48,8 @@ class Trainer {
 
   struct StepReport {
     PhaseTimes times;
-    bool updated = false;
+    bool updated = false;   ///< An update was due.
+    bool explored = false;  ///< The action was random.
     const FinishedEpisode* finished =
         nullptr;  ///< The episode that this step ended; valid until the next Step().
   };
@@ -59,6 +60,7 @@ class Trainer {
   std::int64_t steps() const { return steps_; }        ///< Environment steps done.
   std::int64_t episodes() const { return episodes_; }  ///< Episodes ended.
   double epsilon() const { return epsilon_; }          ///< As used at the last step.
+  std::int64_t max_episode_steps() const { return environment_.max_steps(); }
   const GameSpec& game_spec() const { return environment_.game().spec(); }
   const NetworkSpec& network_spec() const { return network_spec_; }
   const ReplayBuffer& replay() const { return replay_; }
@@ -70,7 +72,7 @@ class Trainer {
 
  private:
   void BeginEpisode();
-  int ChooseAction();
+  int ChooseAction(bool& explored);
   void UpdateOnce(PhaseTimes& times, std::int64_t& clock);
   void CheckFinite(double value, const char* what) const;
   void CheckObservation() const;

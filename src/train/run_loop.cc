@@ -1,0 +1,355 @@
+#include "train/run_loop.h"
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "metronome/core/allocation_counter.h"
+#include "metronome/core/clock.h"
+#include "metronome/core/error.h"
+#include "metronome/core/memory.h"
+#include "metronome/core/stop_signal.h"
+#include "train/csv_row.h"
+
+namespace metronome {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kFlushNanoseconds =
+    1'000'000'000;                                        // a kill loses at most the last two seconds of rows
+constexpr std::int64_t kRateNanoseconds = 1'000'000'000;  // over which the live line's steps/s is taken
+
+double Seconds(std::int64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; }
+
+template <typename... Values>
+std::string Format(const char* format, Values... values) {
+  std::array<char, 512> text;
+  const int length = std::snprintf(text.data(), text.size(), format, values...);
+  return {text.data(), static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(text.size()) - 1))};
+}
+
+/// Creates the run's folder and returns its path.
+fs::path MakeRunFolder(const RunRequest& request) {
+  if (!request.folder.empty()) {
+    if (CreateNewFolder(request.folder)) return request.folder;
+    throw Error(ExitCode::kUsage, "--run " + request.folder.string() +
+                                      ": exists already; an existing run is never overwritten");
+  }
+  for (std::int64_t number = 1;; ++number) {
+    const fs::path folder = fs::path("runs") / (request.config.game.name + "-" + std::to_string(number));
+    if (CreateNewFolder(folder)) return folder;
+  }
+}
+
+}  // namespace
+
+RunLoop::RunLoop(const RunRequest& request)
+    : RunLoop(request, MakeGame(request.config.game.name, request.config.game.parameters),
+              MakeGame(request.config.game.name, request.config.game.parameters)) {}
+
+RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::unique_ptr<Game> evaluation_game,
+                 const Watchdog::Options& watchdog)
+    : request_(request),
+      config_(request.config),
+      trainer_(config_, std::move(game)),
+      evaluation_environment_(std::move(evaluation_game), trainer_.max_episode_steps()),
+      evaluation_stream_(static_cast<std::uint64_t>(config_.train.seed), "evaluation"),
+      greedy_(MakeGreedyPolicy(trainer_.learner(), trainer_.network_spec().num_actions, 0.0, Rng(0))),
+      folder_(MakeRunFolder(request)),
+      progress_({folder_ / "log.txt", request.quiet}),
+      episodes_csv_(folder_ / "episodes.csv"),
+      evaluations_csv_(folder_ / "evals.csv"),
+      watchdog_(watchdog) {
+  WriteFileWhole(folder_ / "config.toml", request.config_text);
+  fs::create_directory(folder_ / "checkpoints");
+  episodes_csv_.Append(
+      "step,episode,return,length,ending,epsilon,loss,q_mean,updates,target_syncs,step_us_p50,step_us_p99,"
+      "step_us_max,rss_kib,replay_size,wall_s\n");
+  evaluations_csv_.Append("step,episodes,mean,std,min,max,wall_s\n");
+  if (config_.log.tensorboard) tensorboard_.emplace(folder_);
+  FlushRows();
+}
+
+bool RunLoop::Step() {
+  if (start_ == 0) {
+    start_ = last_flush_ = rate_time_ = MonotonicNanoseconds();
+    LogStart();
+  }
+  if (trainer_.steps() >= config_.train.steps || reached_stop_return_ || StopSignal::received() != 0)
+    return false;
+  try {
+    const AllocationScope allocations;
+    const bool was_learning = trainer_.learner().updates() > 0;
+    const Trainer::StepReport report = trainer_.Step();
+    // The first update makes what a learner makes once.
+    if (was_learning) allocations_ += allocations.count();
+    AfterStep(report, MonotonicNanoseconds());
+  } catch (const Error&) {
+    // The rows so far tell how it came to this; what went wrong is told by the error.
+    FlushRows();
+    progress_.Finish();
+    throw;
+  }
+  return true;
+}
+
+int RunLoop::Finish() {
+  FlushRows();
+  if (last_checkpoint_step_ != trainer_.steps()) SaveCheckpoint();
+  progress_.Finish();
+  LogSummary();
+  if (const int signal = StopSignal::received(); signal != 0) return 128 + signal;
+  if (trainer_.learner().updates() == 0) {
+    throw Error(ExitCode::kUsage, folder_.string() + ": the run ended at step " +
+                                      std::to_string(trainer_.steps()) +
+                                      " without a single update: it has learned nothing");
+  }
+  return static_cast<int>(ExitCode::kDone);
+}
+
+void RunLoop::LogStart() {
+  const GameSpec& game = trainer_.game_spec();
+  std::int64_t parameters = 0;
+  for (const NamedTensor& tensor : trainer_.learner().tensors()) parameters += tensor.size;
+  progress_.Info("run folder " + folder_.string());
+  progress_.Info(Format("game %s: observation of %lld, %d actions; network of %lld parameters",
+                        game.name.c_str(), static_cast<long long>(game.observation.size()),
+                        game.num_actions(), static_cast<long long>(parameters)));
+  progress_.Info("learner: " + trainer_.learner().description());
+  progress_.Info(Format("replay: %lld transitions, %lld bytes (%s), taken now",
+                        static_cast<long long>(trainer_.replay().capacity()),
+                        static_cast<long long>(trainer_.replay().bytes()),
+                        FormatBytes(trainer_.replay().bytes()).c_str()));
+}
+
+void RunLoop::AfterStep(const Trainer::StepReport& report, std::int64_t now) {
+  episode_steps_.Add(report.times.total);
+  (report.updated ? learning_ : collecting_).Add(report.times);
+  // The learning phase begins with the first update; where an update is due only every few steps, those
+  // between belong to it as well.
+  if (trainer_.learner().updates() > 0) {
+    flatness_.AddStep(report.times.total);
+    Watch(report, now);
+  }
+  if (report.finished != nullptr) {
+    recent_returns_.Add(report.finished->episode_return);
+    WriteEpisodeRow(*report.finished, now);
+    episode_steps_.Clear();
+  }
+  if (now - last_flush_ >= kFlushNanoseconds) {
+    FlushRows();
+    last_flush_ = now;
+  }
+  if (progress_.Due(now)) ShowProgress(now);
+  log_nanoseconds_ += MonotonicNanoseconds() - now;
+
+  const std::int64_t step = trainer_.steps();
+  if (config_.eval.period > 0 && step % config_.eval.period == 0) EvaluateNow();
+  if (config_.checkpoint.period > 0 && step % config_.checkpoint.period == 0) SaveCheckpoint();
+}
+
+void RunLoop::Watch(const Trainer::StepReport& report, std::int64_t now) {
+  const auto watch = [&](Phase phase, std::int64_t nanoseconds) {
+    if (const auto message = watchdog_.Add(phase, nanoseconds, trainer_.steps(), now))
+      progress_.Warn(*message);
+  };
+  watch(Phase::kGame, report.times.game);
+  // Random actions and steps without an update take next to nothing: mixed in, they would hide what the
+  // others take.
+  if (!report.explored) watch(Phase::kAct, report.times.act);
+  if (!report.updated) return;
+  watch(Phase::kReplay, report.times.replay);
+  watch(Phase::kUpdate, report.times.update);
+}
+
+void RunLoop::NoteMemory(std::int64_t resident_bytes) {
+  if (trainer_.learner().updates() == 0) return;
+  flatness_.AddMemory(resident_bytes);
+  if (const auto message = watchdog_.AddMemory(resident_bytes, trainer_.steps())) progress_.Warn(*message);
+}
+
+void RunLoop::WriteEpisodeRow(const FinishedEpisode& episode, std::int64_t now) {
+  const std::int64_t resident = ResidentBytes();
+  NoteMemory(resident);
+  constexpr double kNanosecondsPerMicrosecond = 1000.0;
+  CsvRow row;
+  row.Add(trainer_.steps())
+      .Add(episode.number)
+      .Add(episode.episode_return)
+      .Add(episode.length)
+      .Add(std::string_view(episode.terminated ? "terminated" : "truncated"))
+      .Add(episode.epsilon)
+      .Add(episode.loss)
+      .Add(episode.q_mean)
+      .Add(trainer_.learner().updates())
+      .Add(trainer_.learner().target_syncs())
+      .Add(episode_steps_.QuantileNanoseconds(0.5) / kNanosecondsPerMicrosecond, 3)
+      .Add(episode_steps_.QuantileNanoseconds(0.99) / kNanosecondsPerMicrosecond, 3)
+      .Add(static_cast<double>(episode_steps_.max_nanoseconds()) / kNanosecondsPerMicrosecond, 3)
+      .Add(resident / 1024)
+      .Add(trainer_.replay().size())
+      .Add(WallSeconds(now), 3);
+  episodes_csv_.Append(row.Finish());
+  if (!tensorboard_) return;
+  const std::int64_t step = trainer_.steps();
+  tensorboard_->AddScalar("episode/return", step, episode.episode_return);
+  tensorboard_->AddScalar("episode/length", step, static_cast<double>(episode.length));
+  tensorboard_->AddScalar("train/epsilon", step, episode.epsilon);
+  if (episode.loss) tensorboard_->AddScalar("train/loss", step, *episode.loss);
+  if (episode.q_mean) tensorboard_->AddScalar("train/q_mean", step, *episode.q_mean);
+  if (episode.gradient_norm) tensorboard_->AddScalar("train/gradient_norm", step, *episode.gradient_norm);
+  tensorboard_->AddScalar("time/step_us_p50", step,
+                          episode_steps_.QuantileNanoseconds(0.5) / kNanosecondsPerMicrosecond);
+  tensorboard_->AddScalar("time/step_us_p99", step,
+                          episode_steps_.QuantileNanoseconds(0.99) / kNanosecondsPerMicrosecond);
+  tensorboard_->AddScalar("memory/resident_kib", step, static_cast<double>(resident / 1024));
+}
+
+void RunLoop::EvaluateNow() {
+  const std::int64_t begin = MonotonicNanoseconds();
+  const std::optional<EvaluationResult> result =
+      Evaluate(evaluation_environment_, *greedy_, config_.eval.episodes, evaluation_stream_);
+  const std::int64_t end = MonotonicNanoseconds();
+  evaluation_nanoseconds_ += end - begin;
+  if (!result) return;  // a stop signal cut it short
+  WriteEvaluationRow(*result, end);
+  const bool is_best = !best_mean_ || result->mean > *best_mean_;
+  progress_.Info(Format("step %lld: evaluation over %zu episodes: mean %.2f, std %.2f, min %.2f, max %.2f%s",
+                        static_cast<long long>(trainer_.steps()), result->episodes.size(), result->mean,
+                        result->std, result->min, result->max, is_best ? " (best so far)" : ""));
+  if (is_best) {
+    best_mean_ = result->mean;
+    best_step_ = trainer_.steps();
+    SaveBest();
+  }
+  if (config_.eval.stop_at_return && result->mean >= *config_.eval.stop_at_return) {
+    progress_.Info("eval.stop_at_return reached: the run ends here");
+    reached_stop_return_ = true;
+  }
+  ReturnFreeMemory();
+}
+
+void RunLoop::WriteEvaluationRow(const EvaluationResult& result, std::int64_t now) {
+  CsvRow row;
+  row.Add(trainer_.steps())
+      .Add(static_cast<std::int64_t>(result.episodes.size()))
+      .Add(result.mean)
+      .Add(result.std)
+      .Add(result.min)
+      .Add(result.max)
+      .Add(WallSeconds(now), 3);
+  evaluations_csv_.Append(row.Finish());
+  if (tensorboard_) {
+    tensorboard_->AddScalar("eval/mean_return", trainer_.steps(), result.mean);
+    tensorboard_->AddScalar("eval/std_return", trainer_.steps(), result.std);
+  }
+  FlushRows();
+}
+
+CheckpointState RunLoop::State() const {
+  CheckpointState state;
+  state.step = trainer_.steps();
+  state.episodes = trainer_.episodes();
+  state.updates = trainer_.learner().updates();
+  state.target_syncs = trainer_.learner().target_syncs();
+  state.best_mean = best_mean_;
+  for (const auto& [name, stream] : trainer_.streams()) state.streams[name] = stream->SaveState();
+  state.streams["evaluation"] = evaluation_stream_.SaveState();
+  return state;
+}
+
+void RunLoop::SaveCheckpoint() {
+  const std::int64_t begin = MonotonicNanoseconds();
+  FlushRows();
+  const fs::path folder = folder_ / "checkpoints" / std::to_string(trainer_.steps());
+  const std::int64_t bytes = WriteCheckpoint(folder, trainer_.learner(), trainer_.game_spec(),
+                                             trainer_.network_spec(), request_.config_text, State());
+  last_checkpoint_step_ = trainer_.steps();
+  // The newest is whole by now, so the oldest may go.
+  std::vector<fs::path> numbered = NumberedCheckpoints(folder_);
+  for (std::size_t i = 0; i + static_cast<std::size_t>(config_.checkpoint.keep) < numbered.size(); ++i) {
+    RemoveFolder(numbered[i]);
+  }
+  ReturnFreeMemory();
+  const std::int64_t end = MonotonicNanoseconds();
+  checkpoint_nanoseconds_ += end - begin;
+  progress_.Info(Format("step %lld: checkpoint %s, %s in %.0f ms", static_cast<long long>(trainer_.steps()),
+                        folder.string().c_str(), FormatBytes(bytes).c_str(), Seconds(end - begin) * 1e3));
+}
+
+void RunLoop::SaveBest() {
+  const std::int64_t begin = MonotonicNanoseconds();
+  WriteCheckpoint(folder_ / "checkpoints" / "best", trainer_.learner(), trainer_.game_spec(),
+                  trainer_.network_spec(), request_.config_text, State());
+  checkpoint_nanoseconds_ += MonotonicNanoseconds() - begin;
+}
+
+void RunLoop::ShowProgress(std::int64_t now) {
+  if (now - rate_time_ >= kRateNanoseconds || steps_per_second_ == 0.0) {
+    steps_per_second_ = static_cast<double>(trainer_.steps() - rate_step_) / Seconds(now - rate_time_);
+    rate_step_ = trainer_.steps();
+    rate_time_ = now;
+  }
+  ProgressStatus status;
+  status.step = trainer_.steps();
+  status.total_steps = config_.train.steps;
+  status.episodes = trainer_.episodes();
+  status.updates = trainer_.learner().updates();
+  status.steps_per_second = steps_per_second_;
+  status.mean_return_100 = recent_returns_.mean();
+  status.epsilon = trainer_.epsilon();
+  status.resident_bytes = ResidentBytes();
+  NoteMemory(status.resident_bytes);  // a game may have no episode ends for long
+  status.learning = status.updates > 0;
+  progress_.Show(status, now);
+}
+
+void RunLoop::FlushRows() {
+  episodes_csv_.Flush();
+  evaluations_csv_.Flush();
+  if (tensorboard_) tensorboard_->Flush();
+}
+
+void RunLoop::LogSummary() {
+  const auto us = [](const DurationHistogram& phase) {
+    return phase.count() == 0 ? 0.0 : phase.QuantileNanoseconds(0.5) / 1000.0;
+  };
+  if (const int signal = StopSignal::received(); signal != 0) {
+    progress_.Info(Format("stopped by signal %d, saved", signal));
+  }
+  progress_.Info(
+      Format("%lld steps, %lld episodes, %lld updates in %.1f s (evaluations %.1f s, checkpoints %.1f s, log "
+             "%.1f s)",
+             static_cast<long long>(trainer_.steps()), static_cast<long long>(trainer_.episodes()),
+             static_cast<long long>(trainer_.learner().updates()), WallSeconds(MonotonicNanoseconds()),
+             Seconds(evaluation_nanoseconds_), Seconds(checkpoint_nanoseconds_), Seconds(log_nanoseconds_)));
+  progress_.Info(best_mean_ ? Format("best evaluation: mean return %.2f at step %lld", *best_mean_,
+                                     static_cast<long long>(best_step_))
+                            : std::string("best evaluation: none was made"));
+  progress_.Info(Format("steps/s: %.0f while collecting, %.0f while learning", collecting_.StepsPerSecond(),
+                        learning_.StepsPerSecond()));
+  if (learning_.total.count() > 0) {
+    progress_.Info(Format("median step with update %.1f us: game %.2f, act %.2f, replay %.2f, update %.1f",
+                          us(learning_.total), us(learning_.game), us(learning_.act), us(learning_.replay),
+                          us(learning_.update)));
+  }
+  progress_.Info(AllocationScope::supported()
+                     ? Format("heap blocks taken in the steps since learning began: %lld",
+                              static_cast<long long>(allocations_))
+                     : std::string("heap blocks taken in the steps: not counted in this build"));
+  const std::optional<FlatnessMonitor::Report> flatness = flatness_.report();
+  if (!flatness) {
+    progress_.Info("flatness: too few steps of learning to tell");
+    return;
+  }
+  progress_.Info(Format(
+      "flatness: median step %.1f us in the first tenth of learning, %.1f us in the last (ratio %.3f); "
+      "memory %s and "
+      "%s (ratio %.3f, %+lld KiB)",
+      flatness->first.median_step_us, flatness->last.median_step_us, flatness->step_ratio,
+      FormatBytes(flatness->first.resident_bytes).c_str(), FormatBytes(flatness->last.resident_bytes).c_str(),
+      flatness->memory_ratio, static_cast<long long>(flatness->memory_growth_bytes / 1024)));
+}
+
+}  // namespace metronome

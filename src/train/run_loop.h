@@ -1,0 +1,96 @@
+#ifndef METRONOME_TRAIN_RUN_LOOP_H_
+#define METRONOME_TRAIN_RUN_LOOP_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "metronome/core/file.h"
+#include "metronome/core/histogram.h"
+#include "metronome/core/rng.h"
+#include "metronome/games/time_limit.h"
+#include "metronome/train/checkpoint.h"
+#include "metronome/train/evaluate.h"
+#include "metronome/train/progress.h"
+#include "metronome/train/run.h"
+#include "metronome/train/tensorboard.h"
+#include "train/flatness.h"
+#include "train/run_statistics.h"
+#include "train/trainer.h"
+#include "train/watchdog.h"
+
+namespace metronome {
+
+/// One run, from its folder to its summary, a step at a time.
+class RunLoop {
+ public:
+  /// Makes everything that the run needs, its folder last. `request` must outlive the loop.
+  explicit RunLoop(const RunRequest& request);
+  /// On games that are not in the registry, one to train on and one for evaluations.
+  RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::unique_ptr<Game> evaluation_game,
+          const Watchdog::Options& watchdog = {});
+
+  /// One environment step and what is due after it. False when there is none to do: the last step has been
+  /// done, an evaluation reached eval.stop_at_return, or a stop signal came. Allocates nothing but in an
+  /// evaluation, in a checkpoint and in a message to the log.
+  bool Step();
+
+  /// Saves, writes the summary and returns the exit code. Once, after the last Step().
+  int Finish();
+
+  const Trainer& trainer() const { return trainer_; }
+
+ private:
+  void LogStart();
+  void AfterStep(const Trainer::StepReport& report, std::int64_t now);
+  void Watch(const Trainer::StepReport& report, std::int64_t now);
+  void NoteMemory(std::int64_t resident_bytes);
+  void WriteEpisodeRow(const FinishedEpisode& episode, std::int64_t now);
+  void EvaluateNow();
+  void WriteEvaluationRow(const EvaluationResult& result, std::int64_t now);
+  void SaveCheckpoint();
+  void SaveBest();
+  void ShowProgress(std::int64_t now);
+  void FlushRows();
+  void LogSummary();
+  CheckpointState State() const;
+  double WallSeconds(std::int64_t now) const { return 1e-9 * static_cast<double>(now - start_); }
+
+  const RunRequest& request_;
+  const RunConfig& config_;
+  Trainer trainer_;  // before the folder: what can't run creates nothing
+  TimeLimit evaluation_environment_;
+  Rng evaluation_stream_;
+  std::unique_ptr<Policy> greedy_;
+  const std::filesystem::path folder_;
+  Progress progress_;
+  AppendFile episodes_csv_;
+  AppendFile evaluations_csv_;
+  std::optional<TensorboardWriter> tensorboard_;
+
+  std::int64_t start_ = 0;
+  std::int64_t last_flush_ = 0;
+  std::int64_t rate_time_ = 0;
+  std::int64_t rate_step_ = 0;
+  double steps_per_second_ = 0.0;
+  RecentReturns recent_returns_;
+  DurationHistogram episode_steps_;  // step times of the episode in progress
+  StepStatistics collecting_;
+  StepStatistics learning_;
+  FlatnessMonitor flatness_;
+  Watchdog watchdog_;
+  std::int64_t allocations_ = 0;  // heap blocks taken in the trainer's steps once learning has begun
+  std::optional<double> best_mean_;
+  std::int64_t best_step_ = 0;
+  bool reached_stop_return_ = false;
+  std::int64_t last_checkpoint_step_ = -1;
+  std::int64_t evaluation_nanoseconds_ = 0;
+  std::int64_t checkpoint_nanoseconds_ = 0;
+  std::int64_t log_nanoseconds_ = 0;  // rows, events and the live line
+};
+
+}  // namespace metronome
+
+#endif  // METRONOME_TRAIN_RUN_LOOP_H_

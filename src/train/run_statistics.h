@@ -1,0 +1,54 @@
+#ifndef METRONOME_TRAIN_RUN_STATISTICS_H_
+#define METRONOME_TRAIN_RUN_STATISTICS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "metronome/core/histogram.h"
+#include "train/trainer.h"
+
+namespace metronome {
+
+/// Mean of the last 100 returns, in fixed memory.
+class RecentReturns {
+ public:
+  void Add(double value) {
+    const std::size_t slot = static_cast<std::size_t>(count_++) % values_.size();
+    values_[slot] = value;
+  }
+  std::optional<double> mean() const {
+    const std::size_t held = std::min(static_cast<std::size_t>(count_), values_.size());
+    if (held == 0) return std::nullopt;
+    double sum = 0.0;
+    for (std::size_t i = 0; i < held; ++i) sum += values_[i];
+    return sum / static_cast<double>(held);
+  }
+
+ private:
+  std::array<double, 100> values_{};
+  std::int64_t count_ = 0;
+};
+
+/// How long the steps of one kind took, in all and by part.
+struct StepStatistics {
+  DurationHistogram game, act, replay, update, total;
+
+  void Add(const PhaseTimes& times) {
+    game.Add(times.game);
+    act.Add(times.act);
+    replay.Add(times.replay);
+    update.Add(times.update);
+    total.Add(times.total);
+  }
+  double StepsPerSecond() const {
+    return total.count() == 0
+               ? 0.0
+               : static_cast<double>(total.count()) / (1e-9 * static_cast<double>(total.total_nanoseconds()));
+  }
+};
+
+}  // namespace metronome
+
+#endif  // METRONOME_TRAIN_RUN_STATISTICS_H_
