@@ -40,9 +40,11 @@ namespace metronome {
 ///   The keys are Up for gas, Down for the brake, Left and Right.
 ///
 /// Observation (15), float32: what sensors on the car measure, nothing of the map
-///   0 .. 10  distance d to the edge of the road at kRayDegrees from the nose, left to right, as d / (d + 15
-///   m) 11       speed along the nose, 40 m/s 12       speed to the left, 10 m/s: the slide 13       yaw
-///   rate, 2 rad/s, positive to the left 14       steering, -1 (right) to 1 (left)
+///   0 .. 10  distance d to the edge, at kRayDegrees from the nose, left to right, as d / (d + 15 m)
+///   11       speed along the nose, 40 m/s
+///   12       speed to the left, 10 m/s: the slide
+///   13       yaw rate, 2 rad/s, positive to the left
+///   14       steering, -1 (right) to 1 (left)
 class Racer final : public Game {
  public:
   static constexpr int kNumRays = 11;

@@ -15,26 +15,23 @@ struct RacerControls {
 /// A car seen from above, advanced in fixed ticks. Coordinates as in RacerTrack.
 ///
 /// Tyres can push the car with an acceleration of at most `grip`, along and across together:
-///   - gas accelerates along the heading by `engine`, the brake slows it, each using at most kPedalShare of
-///   the
-///     grip;
+///   - gas accelerates along the heading by `engine`, the brake slows it, with at most kPedalShare of that;
 ///   - what the pedals leave, sqrt(grip^2 - pedal^2), stops the car from going sideways. While the heading
-///   turns
-///     no faster than that allows, the car goes where it points. Turned faster, it slides: it keeps a
+///     turns no faster than that allows, the car goes where it points. Turned faster, it slides: it keeps a
 ///     sideways speed, which the tyres go on to wear down.
 /// The wheel takes a moment to follow, and turns the car on a circle of kTurningRadius at full lock; at speed
 /// the front tyres give in at a sideways acceleration of kFrontGrip times the grip. So full lock slides, and
 /// half of it does not while the pedals are left alone. Drag grows with speed and slows all motion alike.
 struct RacerCar {
   static constexpr double kTickSeconds = 1.0 / 60.0;
-  static constexpr double kPedalShare = 0.8;
-  static constexpr double kFrontGrip = 1.4;
+  static constexpr double kPedalShare = 0.8;     ///< Of the grip.
+  static constexpr double kFrontGrip = 1.4;      ///< Times the grip.
   static constexpr double kTurningRadius = 5.0;  ///< m
-  static constexpr double kSteeringRate = 5.0;   ///< Full lock per second.
+  static constexpr double kSteeringRate = 5.0;   ///< Full locks per second.
   static constexpr double kRollingDrag = 0.04;   ///< 1/s, times speed.
   static constexpr double kAirDrag = 0.004;      ///< 1/m, times speed squared.
-  static constexpr double kLength = 4.4;         ///< m; for the eye only: a car is on the road while its
-  static constexpr double kWidth = 1.9;          ///< position, its middle, is.
+  static constexpr double kLength = 4.4;         ///< m; size for the eye alone: the car is on the road while
+  static constexpr double kWidth = 1.9;          ///< its position, the middle of it, is.
 
   /// What kind of car it is.
   struct Settings {

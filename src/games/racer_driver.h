@@ -8,9 +8,9 @@
 namespace metronome {
 
 /// A careful driver for Racer, the yardstick for trained ones. It sees the observation alone.
-///   Steering: towards the side where the road goes on longest, the mean of the rays' angles weighted by what
-///   they see, until the wheel stands where that angle wants it.
-///   Speed: slow enough to stop within the road seen ahead, and to keep its grip at the turn it is steering.
+///   Steering: towards where the road goes on longest, which is the mean of the rays' angles weighted by the
+///   fourth power of what they see. It presses the key that brings the wheel nearest to where that wants it.
+///   Speed: slow enough to stop within the road seen ahead.
 class RacerDriver final : public ScriptedPolicy {
  public:
   /// `grip` as in the game's parameters, m/s^2.
