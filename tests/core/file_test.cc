@@ -347,7 +347,7 @@ TEST_F(WholeFolderTest, TheNameIsNeverAbsentWhileOneTakesThePlaceOfAnother) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    for (int i = 0; i < 300; ++i) WholeFolder(Path("best")).Commit();
+    for (int i = 0; i < 60; ++i) WholeFolder(Path("best")).Commit();
     _exit(0);
   }
   int absent = 0;

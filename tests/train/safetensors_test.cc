@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -52,8 +53,12 @@ std::string Refusal(std::string_view bytes) {
 }
 
 bool operator==(const StoredTensor& left, const StoredTensor& right) {
-  return left.name == right.name && left.shape == right.shape && left.values.size() == right.values.size() &&
-         std::memcmp(left.values.data(), right.values.data(), left.values.size() * sizeof(float)) == 0;
+  const auto same_bits = [](float one, float other) {
+    return std::bit_cast<std::uint32_t>(one) == std::bit_cast<std::uint32_t>(other);
+  };
+  return left.name == right.name && left.shape == right.shape &&
+         std::equal(left.values.begin(), left.values.end(), right.values.begin(), right.values.end(),
+                    same_bits);
 }
 
 bool operator==(const SafetensorsContent& left, const SafetensorsContent& right) {
