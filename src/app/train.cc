@@ -23,36 +23,43 @@ std::string OriginOf(const EffectiveConfig& effective, const std::string& full_n
   return origin == effective.origins.end() ? "" : origin->second + ": ";
 }
 
-/// Bytes that the network takes at the least: weights, target, gradient and Adam's two moments, and for a
-/// batch every activation with its gradient.  The bounds of the configuration keep the sum within 64 bits.
-std::int64_t LeastNetworkBytes(const RunConfig& config, const GameSpec& game) {
-  constexpr std::int64_t kFlatVectors = 5;
-  std::int64_t weights = 0;
-  std::int64_t activations = 0;
+/// What a network has, in float32 numbers. The bounds of the configuration keep every sum here within 64
+/// bits.
+struct NetworkSize {
+  std::int64_t weights = 0;      // biases included
+  std::int64_t activations = 0;  // of one row, each with its gradient
+};
+
+NetworkSize SizeOf(const RunConfig& config, const GameSpec& game) {
+  NetworkSize size;
   std::int64_t inputs = game.observation.size();
   std::vector<std::int64_t> widths = config.network.hidden;
   widths.push_back(game.num_actions());
   for (const std::int64_t width : widths) {
-    weights += (inputs + 1) * width;
-    activations += 2 * width;
+    size.weights += (inputs + 1) * width;
+    size.activations += 2 * width;
     inputs = width;
   }
-  const auto float_bytes = static_cast<std::int64_t>(sizeof(float));
-  return float_bytes * (kFlatVectors * weights + config.learner.batch_size * activations);
+  return size;
 }
 
+constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
+
 /// Refuses before anything is created what the machine's memory can't hold.
-void CheckMemory(const EffectiveConfig& effective) {
+void CheckMemory(const EffectiveConfig& effective, const GameSpec& game) {
   const RunConfig& config = effective.config;
   const std::optional<std::int64_t> available = AvailableMemoryBytes();
-  const GameSpec game = MakeGame(config.game.name, config.game.parameters)->spec();
   const ReplayBuffer::Options replay = ReplayOptionsFor(config, game.observation);
   try {
     ReplayBuffer::CheckFits(replay, available);
   } catch (const Error& error) {
     throw Error(error.code(), OriginOf(effective, "replay.capacity") + error.what());
   }
-  const std::int64_t network_bytes = LeastNetworkBytes(config, game);
+  // Weights, target, gradient and Adam's two moments, and a batch on its way through.
+  constexpr std::int64_t kFlatVectors = 5;
+  const NetworkSize size = SizeOf(config, game);
+  const std::int64_t network_bytes =
+      kFloatBytes * (kFlatVectors * size.weights + config.learner.batch_size * size.activations);
   const std::int64_t left =
       available.value_or(std::numeric_limits<std::int64_t>::max()) - ReplayBuffer::BytesNeeded(replay);
   if (network_bytes > left) {
@@ -61,6 +68,28 @@ void CheckMemory(const EffectiveConfig& effective) {
                     "network.hidden and learner.batch_size = " + std::to_string(config.learner.batch_size) +
                     ": the network needs at least " + FormatBytes(network_bytes) +
                     ", and beside the replay " + FormatBytes(left) + " are available");
+  }
+}
+
+/// Refuses checkpoints that the disk can't hold. The run's tables are small beside them.
+void CheckDisk(const EffectiveConfig& effective, const GameSpec& game, std::filesystem::path folder) {
+  // The newest, the best, and one more while it is written; in each the weights, the target and two moments.
+  const std::int64_t checkpoints = effective.config.checkpoint.keep + 2;
+  constexpr std::int64_t kSavedVectors = 4;
+  const std::int64_t needed =
+      checkpoints * kSavedVectors * kFloatBytes * SizeOf(effective.config, game).weights;
+  std::error_code error;
+  folder = std::filesystem::absolute(folder.empty() ? "runs" : folder, error);
+  while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) {
+    folder = folder.parent_path();
+  }
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  if (!error && space.available < static_cast<std::uintmax_t>(needed)) {
+    throw Error(ExitCode::kInputOutput,
+                folder.string() + ": " + std::to_string(checkpoints) + " checkpoints of this network need " +
+                    FormatBytes(needed) +
+                    " of disk (checkpoint.keep = " + std::to_string(effective.config.checkpoint.keep) +
+                    "), and " + FormatBytes(static_cast<std::int64_t>(space.available)) + " are free");
   }
 }
 
@@ -94,7 +123,9 @@ int RunTrain(const TrainOptions& options) {
     throw Error(ExitCode::kUsage,
                 "--run: " + request.folder.string() + " exists already, and no run is ever overwritten");
   }
-  CheckMemory(effective);
+  const GameSpec game = MakeGame(effective.config.game.name, effective.config.game.parameters)->spec();
+  CheckMemory(effective, game);
+  CheckDisk(effective, game, request.folder);
   CheckDevice(effective);
   return RunTraining(request);
 }

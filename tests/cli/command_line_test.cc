@@ -166,6 +166,19 @@ TEST_F(CommandLineTest, TrainRefusesANetworkThatMemoryCannotHold) {
       HasSubstr("run.toml:6:1: network.hidden and learner.batch_size = 128: the network needs at least 40"));
 }
 
+TEST_F(CommandLineTest, TrainRefusesCheckpointsThatTheDiskCannotHold) {
+  // 8192 * 8192 weights of 4 bytes, 4 times in each of 1002 checkpoints: 1002 GiB and a little.
+  constexpr std::uintmax_t kDiskNeeded = std::uintmax_t{1002} << 30;
+  constexpr std::int64_t kMemoryNeeded = std::int64_t{2} << 30;
+  if (std::filesystem::space(folder_.path()).available > kDiskNeeded ||
+      AvailableMemoryBytes().value_or(0) < kMemoryNeeded) {
+    GTEST_SKIP() << "needs 2 GiB of memory and less than 1 TiB of disk";
+  }
+  Write("run.toml", std::string(kRun) + "[network]\nhidden = [8192, 8192]\n[checkpoint]\nkeep = 1000\n");
+  EXPECT_THAT(Refusal({"train", "--config", "run.toml"}, 1),
+              HasSubstr("1002 checkpoints of this network need 1003."));
+}
+
 TEST_F(CommandLineTest, TrainNeverOverwritesARun) {
   Write("run.toml", kRun);
   std::filesystem::create_directories(folder_.path() / "old" / "run");
