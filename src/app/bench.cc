@@ -15,6 +15,7 @@
 #include "metronome/core/histogram.h"
 #include "metronome/core/rng.h"
 #include "metronome/games/time_limit.h"
+#include "metronome/learner/device.h"
 #include "metronome/learner/learner.h"
 #include "train/trainer.h"
 
@@ -56,6 +57,10 @@ struct Report {
   std::optional<double> allocated_bytes_per_step;
   Timing static_update;
   Timing autograd_update;
+  int threads = 1;
+  double flops_per_update = 0.0;
+  double peak_flops = 0.0;  // of a large matrix product with these threads
+  double arithmetic_us() const { return 1e6 * flops_per_update / peak_flops; }
 };
 
 /// Random actions, headless, the observation written at every step.
@@ -185,6 +190,9 @@ Report MeasureAll(RunConfig config) {
   report.update = Measure([&learner] { learner.Update(); });
 
   const NetworkSpec& network = trainer.network_spec();
+  report.threads = learner.threads();
+  report.flops_per_update = UpdateFlops(network, config.learner);
+  report.peak_flops = MeasurePeakFlops(report.threads);
   report.static_update =
       MeasureUpdates(network, config.learner, config.device, Engine::kStatic, trainer.replay());
   report.autograd_update =
@@ -236,6 +244,11 @@ void PrintText(const RunConfig& config, const Report& report) {
   PrintTiming("sample", report.sample);
   PrintTiming("update", report.update);
   PrintTiming("step", report.step);
+  std::printf(
+      "  arithmetic alone: %.1f us (%.1f MFLOP an update at %.1f GFLOP/s, a large matrix product with %d "
+      "thread%s); the update takes %.2f times as long\n",
+      report.arithmetic_us(), report.flops_per_update * 1e-6, report.peak_flops * 1e-9, report.threads,
+      report.threads == 1 ? "" : "s", report.update.median_us / report.arithmetic_us());
   std::printf("  a step is %.1f%% game, %.1f%% act, %.1f%% replay, %.1f%% update\n",
               Share(report.phases.game, report.phases), Share(report.phases.act, report.phases),
               Share(report.phases.replay, report.phases), Share(report.phases.update, report.phases));
@@ -277,6 +290,11 @@ void PrintJson(const RunConfig& config, const Report& report) {
   learning["sample"] = ToJson(report.sample);
   learning["update"] = ToJson(report.update);
   learning["step"] = ToJson(report.step);
+  learning["threads"] = report.threads;
+  learning["flops_per_update"] = report.flops_per_update;
+  learning["peak_flops"] = report.peak_flops;
+  learning["arithmetic_us"] = report.arithmetic_us();
+  learning["update_over_arithmetic"] = report.update.median_us / report.arithmetic_us();
   learning["step_percent"] = {{"game", Share(report.phases.game, report.phases)},
                               {"act", Share(report.phases.act, report.phases)},
                               {"replay", Share(report.phases.replay, report.phases)},

@@ -154,6 +154,7 @@ class AutogradLearner : public Learner {
     target_syncs_ = target_syncs;
   }
 
+  int threads() const override { return threads_; }
   std::string description() const override {
     return "autograd engine, cpu, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
   }

@@ -2,11 +2,19 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+#include <c10/core/InferenceMode.h>
 #include <dlfcn.h>
 #include <torch/version.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
+
+#include "metronome/core/clock.h"
 
 namespace metronome {
 namespace {
@@ -62,6 +70,27 @@ std::vector<std::string> DevicesFound() {
   if (at::hasMPS()) devices.emplace_back("mps");
   if (at::hasCUDA()) devices.emplace_back("cuda");
   return devices;
+}
+
+double MeasurePeakFlops(int threads) {
+  constexpr std::int64_t kSize = 1024;
+  constexpr double kOperations = 2.0 * kSize * kSize * kSize;
+  constexpr std::int64_t kMeasureNanoseconds = 400'000'000;
+  const c10::InferenceMode no_autograd;
+  SetTorchThreads(threads);
+  const at::Tensor left = at::ones({kSize, kSize});
+  const at::Tensor right = at::ones({kSize, kSize});
+  at::Tensor product = at::empty({kSize, kSize});
+  double best = 0.0;
+  const std::int64_t start = MonotonicNanoseconds();
+  for (std::int64_t now = start; now - start < kMeasureNanoseconds;) {
+    at::mm_out(product, left, right);
+    const std::int64_t end = MonotonicNanoseconds();
+    best = std::max(best, kOperations * 1e9 / static_cast<double>(end - now));
+    now = end;
+  }
+  SetTorchThreads(1);
+  return best;
 }
 
 void SetTorchThreads(int threads) {

@@ -46,6 +46,20 @@ std::int64_t FlatSize(const std::vector<NamedTensor>& tensors) {
   return tensors.back().offset + tensors.back().size;
 }
 
+double UpdateFlops(const NetworkSpec& spec, const LearnerConfig& config) {
+  double forward = 0.0;
+  double backward = 0.0;
+  bool is_first = true;
+  for (const auto [inputs, outputs] : DenseShapes(spec)) {
+    const auto weights = static_cast<double>(inputs * outputs);
+    forward += weights;
+    backward += is_first ? weights : 2.0 * weights;
+    is_first = false;
+  }
+  const double passes = config.double_dqn ? 3.0 : 2.0;
+  return 2.0 * static_cast<double>(config.batch_size) * (passes * forward + backward);
+}
+
 std::vector<float> InitialWeights(const NetworkSpec& spec, Rng& rng) {
   std::vector<float> weights;
   for (const auto [inputs, outputs] : DenseShapes(spec)) {

@@ -44,6 +44,7 @@ class StaticLearner : public Learner {
                std::span<const float> first_moment, std::span<const float> second_moment,
                std::int64_t updates, std::int64_t target_syncs) override;
   std::string description() const override;
+  int threads() const override { return team_.size(); }
 
  private:
   /// A hidden layer: where its parameters begin in the flat vectors, and its workspaces over the batch.

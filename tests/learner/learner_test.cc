@@ -424,6 +424,18 @@ TEST(NetworkTest, TensorsAreNamedShapedAndLaidOutWithoutGaps) {
   EXPECT_EQ(FlatSize(tensors), 8 * 128 + 128 + 128 * 64 + 64 + 64 * 4 + 4);
 }
 
+TEST(NetworkTest, OperationsOfAnUpdateAreThoseOfItsProducts) {
+  // 8-128-128-4, batch 128, double DQN: three forward passes of 17,920 multiply-adds a row, the gradients of
+  // all weights, and those of the two hidden layers' activations: (3 * 17,920 + 17,920 + 16,896) * 128 * 2
+  // = 22.7 million.
+  EXPECT_DOUBLE_EQ(UpdateFlops(Network(8, {128, 128}, 4), LearnerConfig()), 22'675'456.0);
+  LearnerConfig plain;
+  plain.double_dqn = false;
+  EXPECT_DOUBLE_EQ(UpdateFlops(Network(8, {128, 128}, 4), plain), 22'675'456.0 - 2.0 * 128 * 17'920);
+}
+
+TEST(DeviceTest, PeakIsAPlausibleNumberOfOperations) { EXPECT_GT(MeasurePeakFlops(1), 1e8); }
+
 TEST(NetworkTest, InitialWeightsAreUniformWithinOneOverTheRootOfTheInputs) {
   const NetworkSpec spec = Network(100, {400}, 2);
   Rng rng(13);

@@ -30,12 +30,14 @@ TEST(WorkerTeamTest, DoesEachPartOnceAndReturnsWhenAllAreDone) {
 }
 
 TEST(WorkerTeamTest, WhatAJobWroteTheNextOneReads) {
-  // Each job reads its neighbours' results of the job before: a team that let jobs overlap would read old ones.
+  // Each job reads its neighbours' results of the job before: a team that let jobs overlap would read old
+  // ones.
   WorkerTeam team(3);
   constexpr std::int64_t kParts = 16;
   std::vector<std::int64_t> left(kParts), right(kParts);
   for (std::int64_t round = 1; round <= 20'000; ++round) {
-    team.ForEach(kParts, [&](std::int64_t part) { left[static_cast<std::size_t>(part)] = round * 100 + part; });
+    team.ForEach(kParts,
+                 [&](std::int64_t part) { left[static_cast<std::size_t>(part)] = round * 100 + part; });
     team.ForEach(kParts, [&](std::int64_t part) {
       right[static_cast<std::size_t>(part)] = left[static_cast<std::size_t>((part + 7) % kParts)];
     });

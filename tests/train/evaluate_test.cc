@@ -35,6 +35,7 @@ class FixedLearner : public Learner {
   void Restore(std::span<const float>, std::span<const float>, std::span<const float>, std::span<const float>,
                std::int64_t, std::int64_t) override {}
   std::string description() const override { return "fixed"; }
+  int threads() const override { return 1; }
 
  private:
   std::vector<float> q_;

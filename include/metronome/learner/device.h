@@ -18,6 +18,11 @@ bool BlasIsReference();
 /// "cpu", and "mps" and "cuda" where libtorch finds them.
 std::vector<std::string> DevicesFound();
 
+/// Single-precision operations a second that this machine reaches in a product of two 1024 x 1024 matrices by
+/// libtorch's BLAS with so many threads: the best of some tenths of a second. Leaves the BLAS with one
+/// thread.
+double MeasurePeakFlops(int threads);
+
 /// Threads that libtorch and the BLAS may use in one operation. One owner of threads: our own team.
 void SetTorchThreads(int threads);
 

@@ -78,8 +78,9 @@ class Learner {
                        std::span<const float> first_moment, std::span<const float> second_moment,
                        std::int64_t updates, std::int64_t target_syncs) = 0;
 
-  /// "cpu, 2 threads": for the log.
+  /// "static engine, cpu, 2 threads": for the log.
   virtual std::string description() const = 0;
+  virtual int threads() const = 0;
 
  protected:
   std::int64_t updates_ = 0;
@@ -91,6 +92,11 @@ class Learner {
 /// device asked for is not there.
 std::unique_ptr<Learner> MakeLearner(const NetworkSpec& spec, const LearnerConfig& config,
                                      const DeviceConfig& device, Rng& weights);
+
+/// Floating-point operations of one update's matrix products, a multiply-add counted as two: the forward
+/// passes of the online network over s, of the target network over s' and with double DQN of the online
+/// network over s', the gradients of all weights, and those of all activations but the observations.
+double UpdateFlops(const NetworkSpec& spec, const LearnerConfig& config);
 
 }  // namespace metronome
 
