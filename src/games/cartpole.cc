@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <numbers>
+#include <string_view>
 
 #include "metronome/core/check.h"
 #include "metronome/core/hash.h"
@@ -28,19 +29,32 @@ constexpr std::int64_t kMaxEpisodeSteps = 500;
 
 // The picture: one cell is one metre.
 constexpr float kPictureWidth = 6.4f;
-constexpr float kPictureHeight = 2.4f;
-constexpr float kRailY = 2.0f;
-constexpr float kCartWidth = 0.5f;
-constexpr float kCartHeight = 0.24f;
+constexpr float kPictureHeight = 4.2f;
+constexpr float kRailY = 3.2f;
+constexpr float kCartWidth = 0.56f;
+constexpr float kCartHeight = 0.26f;
+constexpr float kWheelRadius = 0.085f;
 constexpr float kPoleLength = 1.0f;
 constexpr Color kSky = {24, 30, 44};
-constexpr Color kGround = {38, 47, 66};
-constexpr Color kRail = {122, 136, 163};
+constexpr int kSkyBands = 24;
+constexpr Color kGlow = {84, 108, 160, 6};  // one more coat of it in each band towards the ground
+constexpr Color kHills = {32, 40, 58};
+constexpr Color kNearHills = {37, 46, 66};
+constexpr Color kGround = {44, 54, 75};
+constexpr Color kGroundEdge = {64, 78, 106};
+constexpr Color kSleeper = {58, 70, 94};
+constexpr Color kRail = {138, 152, 180};
 constexpr Color kStop = {226, 87, 76};
-constexpr Color kLean = {58, 70, 96};
+constexpr Color kStopStripe = {244, 232, 222};
+constexpr Color kShadow = {14, 18, 28, 90};
+constexpr Color kLean = {255, 190, 92, 26};
+constexpr Color kLeanEdge = {255, 190, 92, 90};
 constexpr Color kCart = {84, 160, 255};
+constexpr Color kCartTop = {130, 188, 255};
 constexpr Color kWheel = {224, 230, 240};
+constexpr Color kHub = {70, 82, 106};
 constexpr Color kPole = {255, 190, 92};
+constexpr Color kPoleLight = {255, 220, 160};
 constexpr Color kHinge = {250, 250, 250};
 
 GameSpec MakeSpec() {
@@ -64,6 +78,56 @@ GameSpec MakeSpec() {
   spec.draw_width = static_cast<double>(kPictureWidth);
   spec.draw_height = static_cast<double>(kPictureHeight);
   return spec;
+}
+
+/// Everything that never moves.
+void DrawScenery(DrawList& out) {
+  constexpr float kMiddle = kPictureWidth / 2;
+  constexpr auto kLimit = static_cast<float>(kPositionLimit);
+  out.Rectangle(0.0f, 0.0f, kPictureWidth, kPictureHeight, kSky);
+  for (int band = 1; band < kSkyBands; ++band) {
+    const float top = kRailY * static_cast<float>(band) / kSkyBands;
+    out.Rectangle(0.0f, top, kPictureWidth, kPictureHeight - top, kGlow);
+  }
+  const std::array<DrawPoint, 9> hills = {{{0.0f, 2.5f},
+                                           {0.8f, 2.15f},
+                                           {1.7f, 2.55f},
+                                           {2.6f, 2.2f},
+                                           {3.6f, 2.62f},
+                                           {4.7f, 2.1f},
+                                           {kPictureWidth, 2.6f},
+                                           {kPictureWidth, kRailY},
+                                           {0.0f, kRailY}}};
+  out.Polygon(hills, kHills);
+  const std::array<DrawPoint, 8> near_hills = {{{0.0f, 2.8f},
+                                                {1.2f, 2.62f},
+                                                {2.3f, 2.9f},
+                                                {4.0f, 2.7f},
+                                                {5.4f, 2.92f},
+                                                {kPictureWidth, 2.75f},
+                                                {kPictureWidth, kRailY},
+                                                {0.0f, kRailY}}};
+  out.Polygon(near_hills, kNearHills);
+  out.Rectangle(0.0f, kRailY, kPictureWidth, kPictureHeight - kRailY, kGround);
+  out.Rectangle(0.0f, kRailY, kPictureWidth, 0.02f, kGroundEdge);
+
+  // The rail on its sleepers, with a number at each metre and a buffer at both ends.
+  for (int i = -12; i <= 12; ++i) {
+    out.Rectangle(kMiddle + 0.2f * static_cast<float>(i) - 0.05f, kRailY + 0.03f, 0.1f, 0.07f, kSleeper);
+  }
+  out.Rectangle(kMiddle - kLimit, kRailY - 0.02f, 2 * kLimit, 0.05f, kRail);
+  constexpr std::array<std::string_view, 5> kMetres = {"-2", "-1", "0", "1", "2 m"};
+  for (std::size_t i = 0; i < kMetres.size(); ++i) {
+    const float x = kMiddle + static_cast<float>(i) - 2.0f;
+    out.Rectangle(x - 0.008f, kRailY + 0.12f, 0.016f, 0.07f, kRail);
+    out.Text({x - (i < 2 ? 0.09f : 0.045f), kRailY + 0.22f}, 0.15f, kMetres[i], kRail);
+  }
+  for (const float side : {-1.0f, 1.0f}) {
+    const float left = kMiddle + side * kLimit - 0.06f;
+    out.Rectangle(left, kRailY - 0.42f, 0.12f, 0.48f, kStop);
+    out.Rectangle(left, kRailY - 0.3f, 0.12f, 0.09f, kStopStripe);
+    out.Rectangle(left, kRailY - 0.12f, 0.12f, 0.09f, kStopStripe);
+  }
 }
 
 /// Pushes the cart under the side to which the pole will fall: a linear rule, its weights found by hand. The
@@ -149,39 +213,52 @@ void Cartpole::SetState(const State& state) {
 
 void Cartpole::Draw(DrawList& out) const {
   constexpr float kMiddle = kPictureWidth / 2;
-  constexpr auto kLimit = static_cast<float>(kPositionLimit);
   constexpr auto kLeanLimit = static_cast<float>(kAngleLimit);
+  DrawScenery(out);
+
   const float cart = kMiddle + static_cast<float>(state_.position);
-  const float cart_top = kRailY - 0.08f - kCartHeight;
+  const float cart_top = kRailY - 2 * kWheelRadius - kCartHeight + 0.04f;
   const DrawPoint hinge = {cart, cart_top};
   const auto tip = [&hinge](float angle, float length) {
     return DrawPoint{hinge.x + length * std::sin(angle), hinge.y - length * std::cos(angle)};
   };
 
-  out.Rectangle(0.0f, 0.0f, kPictureWidth, kPictureHeight, kSky);
-  out.Rectangle(0.0f, kRailY, kPictureWidth, kPictureHeight - kRailY, kGround);
-
-  // The rail, with a mark each metre and a stop at both ends.
-  const std::array<DrawPoint, 2> rail = {{{kMiddle - kLimit, kRailY}, {kMiddle + kLimit, kRailY}}};
-  out.Polyline(rail, 0.04f, kRail);
-  for (int metre = -2; metre <= 2; ++metre) {
-    out.Rectangle(kMiddle + static_cast<float>(metre) - 0.01f, kRailY + 0.06f, 0.02f, 0.08f, kRail);
-  }
-  for (const float side : {-1.0f, 1.0f}) {
-    out.Rectangle(kMiddle + side * kLimit - 0.05f, kRailY - 0.3f, 0.1f, 0.36f, kStop);
-  }
-
   // How far the pole may lean.
+  constexpr int kPartsOfArc = 12;
+  std::array<DrawPoint, kPartsOfArc + 2> fan = {hinge};
+  for (int i = 0; i <= kPartsOfArc; ++i) {
+    const float share = static_cast<float>(i) / kPartsOfArc;
+    fan[static_cast<std::size_t>(i) + 1] = tip((2 * share - 1) * kLeanLimit, 1.25f * kPoleLength);
+  }
+  out.Polygon(fan, kLean);
   for (const float side : {-1.0f, 1.0f}) {
-    const std::array<DrawPoint, 2> lean = {hinge, tip(side * kLeanLimit, kPoleLength * 1.1f)};
-    out.Polyline(lean, 0.02f, kLean);
+    const std::array<DrawPoint, 2> edge = {hinge, tip(side * kLeanLimit, 1.25f * kPoleLength)};
+    out.Polyline(edge, 0.015f, kLeanEdge);
   }
 
-  out.Rectangle(cart - kCartWidth / 2, cart_top, kCartWidth, kCartHeight, kCart);
-  for (const float side : {-1.0f, 1.0f}) out.Circle({cart + side * 0.15f, kRailY - 0.07f}, 0.07f, kWheel);
-  const std::array<DrawPoint, 2> pole = {hinge, tip(static_cast<float>(state_.angle), kPoleLength)};
-  out.Polyline(pole, 0.09f, kPole);
-  out.Circle(hinge, 0.05f, kHinge);
+  out.Rectangle(cart - 0.5f * kCartWidth, kRailY + 0.03f, kCartWidth, 0.05f, kShadow);
+  const std::array<DrawPoint, 8> body = {{{cart - 0.46f * kCartWidth, cart_top},
+                                          {cart + 0.46f * kCartWidth, cart_top},
+                                          {cart + 0.5f * kCartWidth, cart_top + 0.03f},
+                                          {cart + 0.5f * kCartWidth, cart_top + kCartHeight - 0.03f},
+                                          {cart + 0.46f * kCartWidth, cart_top + kCartHeight},
+                                          {cart - 0.46f * kCartWidth, cart_top + kCartHeight},
+                                          {cart - 0.5f * kCartWidth, cart_top + kCartHeight - 0.03f},
+                                          {cart - 0.5f * kCartWidth, cart_top + 0.03f}}};
+  out.Polygon(body, kCart);
+  out.Rectangle(cart - 0.46f * kCartWidth, cart_top, 0.92f * kCartWidth, 0.06f, kCartTop);
+  for (const float side : {-1.0f, 1.0f}) {
+    const DrawPoint wheel = {cart + side * 0.3f * kCartWidth, kRailY - kWheelRadius - 0.02f};
+    out.Circle(wheel, kWheelRadius, kWheel);
+    out.Circle(wheel, 0.4f * kWheelRadius, kHub);
+  }
+  const auto angle = static_cast<float>(state_.angle);
+  const std::array<DrawPoint, 2> pole = {hinge, tip(angle, kPoleLength)};
+  out.Polyline(pole, 0.1f, kPole);
+  const std::array<DrawPoint, 2> light = {tip(angle, 0.1f), tip(angle, kPoleLength)};
+  out.Polyline(light, 0.03f, kPoleLight);
+  out.Circle(hinge, 0.055f, kHinge);
+  out.Circle(hinge, 0.022f, kHub);
 }
 
 GameInfo CartpoleInfo() {

@@ -16,14 +16,17 @@ using Eigen::Vector2d;
 
 constexpr Color kGrass = {62, 128, 62};
 constexpr Color kMowing = {255, 255, 255, 12};
-constexpr Color kTreeShade = {40, 92, 46};
-constexpr Color kTree = {47, 108, 50};
-constexpr Color kTreeTop = {70, 140, 66};
+constexpr Color kVerge = {84, 146, 74};
+constexpr Color kEdgeShade = {30, 60, 34, 70};
+constexpr Color kTreeShade = {24, 60, 34, 120};
+constexpr Color kTree = {40, 100, 50};
+constexpr Color kTreeMiddle = {56, 124, 58};
+constexpr Color kTreeTop = {84, 152, 74};
 constexpr Color kLine = {232, 232, 226};
 constexpr Color kKerb = {200, 44, 40};
 constexpr Color kAsphalt = {78, 80, 86};
 constexpr Color kWornAsphalt = {70, 72, 78};
-constexpr Color kSkidMark = {30, 30, 34, 150};
+constexpr Color kSkidMark = {54, 55, 60};
 constexpr Color kDark = {24, 24, 28};
 constexpr Color kShadow = {20, 24, 20, 90};
 constexpr Color kBody = {226, 62, 38};
@@ -37,8 +40,9 @@ constexpr Color kRayEnd = {255, 214, 90, 230};
 constexpr Color kPanel = {16, 20, 24, 170};
 constexpr Color kText = {240, 244, 240};
 
+constexpr float kVergeWidth = 3.2f;     // m
 constexpr float kMowingStripe = 16.0f;  // m
-constexpr double kPointSpacing = 1.5;   // of the drawn centre line, m
+constexpr double kPointSpacing = 0.75;  // of the drawn centre line, m
 constexpr std::size_t kMaxPoints =
     static_cast<std::size_t>(RacerTrack::kMaxLength / kPointSpacing) + RacerTrack::kMaxPieces;
 constexpr double kKerbLength = 2.2;      // of one red or white stone, m
@@ -106,9 +110,10 @@ void DrawTrees(const RacerTrack& track, std::span<const Vector2d> center_line, D
     if (!free) continue;
     const DrawPoint at = ToPicture(place);
     const auto size = static_cast<float>(radius);
-    out.Circle({at.x + 0.25f * size, at.y + 0.3f * size}, size, kTreeShade);
+    out.Circle({at.x + 0.3f * size, at.y + 0.38f * size}, size, kTreeShade);
     out.Circle(at, size, kTree);
-    out.Circle({at.x - 0.25f * size, at.y - 0.3f * size}, 0.55f * size, kTreeTop);
+    out.Circle({at.x - 0.12f * size, at.y - 0.15f * size}, 0.74f * size, kTreeMiddle);
+    out.Circle({at.x - 0.25f * size, at.y - 0.32f * size}, 0.42f * size, kTreeTop);
   }
 }
 
@@ -205,7 +210,9 @@ void Racer::Draw(DrawList& out) const {
 
   const auto road_width = static_cast<float>(2 * track_.half_width());
   DrawGrass(out);
+  out.Polyline(outline, road_width + 2 * kVergeWidth, kVerge);
   DrawTrees(track_, points, out);
+  out.Polyline(outline, road_width + 2.2f, kEdgeShade);
   out.Polyline(outline, road_width + 0.6f, kLine);
   DrawKerbs(track_, out);
   out.Polyline(outline, road_width - 0.4f, kAsphalt);
@@ -247,8 +254,9 @@ void Racer::DrawSenses(DrawList& out) const {
 }
 
 std::optional<CloseUp> Racer::close_up() const {
-  constexpr float kCloseUpWidth = 90.0f;  // m
-  return CloseUp{ToPicture(car_.position), kCloseUpWidth};
+  constexpr float kCloseUpWidth = 72.0f;     // m
+  constexpr double kLookAheadSeconds = 0.3;  // so that more is seen of where it goes
+  return CloseUp{ToPicture(car_.position + kLookAheadSeconds * car_.velocity), kCloseUpWidth};
 }
 
 }  // namespace metronome

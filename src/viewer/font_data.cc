@@ -6,7 +6,8 @@ namespace metronome {
 // the U. S. National Bureau of Standards. The format of the font data in this distribution was originally
 // created by James Hurt, Cognition, Inc., 900 Technology Park Drive, Billerica, MA 01821
 // (mit-eddie!ci-dandelion!hurt). They may be used by anyone for any purpose and converted into any format but
-// that of the U.S. NTIS, as long as this is said.
+// that of the U.S. NTIS, as long as this is said. Changed: the space is narrower, and full stop, comma, colon
+// and semicolon stand on the baseline.
 const std::array<std::string_view, kNumGlyphs> kGlyphs = {
     "MX",
     "MWRFRT RRYQZR[SZRY",
@@ -20,9 +21,9 @@ const std::array<std::string_view, kNumGlyphs> kGlyphs = {
     "KYNBPDRGTKUPUTTYR]P`Nb",
     "JZRLRX RMOWU RWOMU",
     "E_RIR[ RIR[R",
-    "NVSWRXQWRVSWSYQ[",
+    "NVSZR[QZRYSZS\\Q^",
     "E_IR[R",
-    "NVRVQWRXSWRV",
+    "NVRYQZR[SZRY",
     "G][BIb",
     "H\\QFNGLJKOKRLWNZQ[S[VZXWYRYOXJVGSFQF",
     "H\\NJPISFS[",
@@ -34,8 +35,8 @@ const std::array<std::string_view, kNumGlyphs> kGlyphs = {
     "H\\YFO[ RKFYF",
     "H\\PFMGLILKMMONSOVPXRYTYWXYWZT[P[MZLYKWKTLRNPQOUNWMXKXIWGTFPF",
     "H\\XMWPURRSQSNRLPKMKLLINGQFRFUGWIXMXRWWUZR[P[MZLX",
-    "NVROQPRQSPRO RRVQWRXSWRV",
-    "NVROQPRQSPRO RSWRXQWRVSWSYQ[",
+    "NVROQPRQSPRO RRYQZR[SZRY",
+    "NVROQPRQSPRO RSZR[QZRYSZS\\Q^",
     "F^ZIJRZ[",
     "E_IO[O RIU[U",
     "F^JIZRJ[",

@@ -236,9 +236,10 @@ void FramePainter::PaintResult(Session& session, PixelArea area, Canvas& canvas)
   for (const std::string& line : lines) width = std::max(width, TextWidth(line, line_));
   const float pad = 1.2f * line_;
   width = std::min(width + 2 * pad, static_cast<float>(area.width));
-  const float height = 6.9f * line_ + 1.4f * line_ * static_cast<float>(lines.size());
+  const float height = 6.4f * line_ + 1.4f * line_ * static_cast<float>(lines.size());
   const float left = static_cast<float>(area.left) + (static_cast<float>(area.width) - width) / 2;
-  float y = static_cast<float>(area.top) + (static_cast<float>(area.height) - height) / 2;
+  // Above the middle, where most games have less to see.
+  float y = static_cast<float>(area.top) + std::max(0.0f, 0.3f * (static_cast<float>(area.height) - height));
   canvas.FillRoundedRectangle(left, y, width, height, 0.8f * line_, kVeil);
   const float middle = left + width / 2;
   y += pad;
@@ -381,17 +382,16 @@ void FramePainter::PaintActions(Session& session, PixelArea area, Canvas& canvas
   const float step =
       std::min(1.55f * line_, (static_cast<float>(area.bottom()) - y) / static_cast<float>(actions.size()));
   const float text = std::min(0.95f * line_, 0.85f * step);
-  float low = 0.0f;
-  float high = 1.0f;
-  if (has_values && session.history_size() > 0) {
-    low = session.history(0).low;
-    high = session.history(0).high;
-    for (std::size_t i = 1; i < session.history_size(); ++i) {
-      low = std::min(low, session.history(i).low);
-      high = std::max(high, session.history(i).high);
+  // The bars show how far an action is behind the best one, against the widest spread of late: the values
+  // themselves go up and down together, which is what the curve below is for.
+  float best = 0.0f;
+  float spread = 1e-6f;
+  if (has_values) {
+    best = *std::max_element(session.q_values().begin(), session.q_values().end());
+    for (std::size_t i = 0; i < session.history_size(); ++i) {
+      spread = std::max(spread, session.history(i).high - session.history(i).low);
     }
   }
-  const float range = std::max(high - low, 1e-6f);
   for (std::size_t i = 0; i < actions.size(); ++i) {
     const bool chosen = static_cast<int>(i) == decision.action;
     const Color color = !chosen                     ? kBlue
@@ -415,7 +415,9 @@ void FramePainter::PaintActions(Session& session, PixelArea area, Canvas& canvas
     if (has_values) {
       const float bar_left = left + 0.42f * width;
       const float bar_right = left + 0.78f * width;
-      const float share = std::clamp((session.q_values()[i] - low) / range, 0.0f, 1.0f);
+      constexpr float kLeastShare = 0.08f;
+      const float share =
+          1.0f - (1.0f - kLeastShare) * std::clamp((best - session.q_values()[i]) / spread, 0.0f, 1.0f);
       const float bar_height = std::max(2.0f, 0.42f * step);
       const float bar_top = y + (step - bar_height) / 2;
       canvas.FillRoundedRectangle(bar_left, bar_top, bar_right - bar_left, bar_height, bar_height / 2, kLine);
@@ -457,8 +459,8 @@ void FramePainter::PaintCurve(Session& session, PixelArea area, Canvas& canvas) 
   const float text = 0.8f * line_;
   const Label high_text("%.3g", static_cast<double>(high));
   const Label low_text("%.3g", static_cast<double>(low));
-  const float inner_top = box_top + 0.6f * line_;
-  const float inner_height = box_height - 1.2f * line_;
+  const float inner_top = box_top + line_;
+  const float inner_height = box_height - 2.0f * line_;
   if (size >= 2) {
     const float range = std::max(high - low, 1e-6f);
     curve_.clear();

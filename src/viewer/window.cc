@@ -50,6 +50,12 @@ class Video {
     // Signals are ours, see StopSignal.
     SDL_SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     SDL_SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
+#ifdef __linux__
+    // Without this variable there is no Wayland, and its library would say so on standard error.
+    if (SDL_getenv("XDG_RUNTIME_DIR") == nullptr && SDL_GetHint(SDL_HINT_VIDEODRIVER) == nullptr) {
+      SDL_SetHint(SDL_HINT_VIDEODRIVER, "x11,kmsdrm");
+    }
+#endif
     if (SDL_InitSubSystem(SDL_INIT_VIDEO) != 0) {
       throw Error(ExitCode::kInputOutput,
                   "no screen to open a window on (" + SdlError() + "); watch --record FILE needs none");
