@@ -16,7 +16,7 @@ constexpr float kLeastCoverage = 1.0f / 512.0f;
 // A bend by less is painted as one mitre, by more with a round corner; the cosine of 20 degrees.
 constexpr float kSmoothCosine = 0.94f;
 constexpr float kStrokeUnits = 2.3f;       // width of a glyph's strokes, in the font's units
-constexpr float kLeastStroke = 1.15f;      // pixels
+constexpr float kLeastStroke = 1.0f;       // pixels
 constexpr float kLeastCapRadius = 0.7f;    // thinner lines have square ends
 constexpr float kCircleTolerance = 0.08f;  // pixels between a circle and the polygon in its place
 
@@ -193,9 +193,12 @@ void Canvas::AddCircle(DrawPoint center, float radius) {
   const float cosine = std::max(-0.9f, 1.0f - kCircleTolerance / radius);
   const int corners =
       std::clamp(static_cast<int>(std::ceil(std::numbers::pi_v<float> / std::acos(cosine))), 8, 512);
+  // The polygon has the circle's area.
+  const float part = 2 * std::numbers::pi_v<float> / static_cast<float>(corners);
+  radius *= std::sqrt(part / std::sin(part));
   circle_.clear();
   for (int i = 0; i < corners; ++i) {
-    const float angle = 2 * std::numbers::pi_v<float> * static_cast<float>(i) / static_cast<float>(corners);
+    const float angle = part * static_cast<float>(i);
     circle_.push_back({center.x + radius * std::cos(angle), center.y + radius * std::sin(angle)});
   }
   AddPolygon(circle_);

@@ -30,7 +30,7 @@ using palette::kVeil;
 // A line of text, in pixels: of a window of 1280 by 800, 20.
 constexpr float kLinesOfHeight = 40.0f;
 constexpr float kLinesOfWidth = 64.0f;
-constexpr float kLeastLine = 11.0f;
+constexpr float kLeastLine = 12.5f;
 constexpr float kPanelLines = 18.5f;      // width of the panel, in lines' heights
 constexpr float kLeastGameLines = 14.0f;  // a narrower game is shown without the panel
 constexpr float kMapShare = 0.24f;        // of the picture's width

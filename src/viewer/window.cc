@@ -179,6 +179,7 @@ struct Window::Implementation {
 
   /// Until the next frame is due; an event ends the wait, so that a key is never answered late.
   void Pace(std::int64_t frame_start) {
+    if (!options.paced) return;
     const std::int64_t target = vsync ? kShortestFrame : kSecond / refresh_hz;
     const std::int64_t rest = frame_start + target - MonotonicNanoseconds();
     if (rest < kMillisecond / 2) return;

@@ -21,6 +21,7 @@ class Window {
     int width = 1280;  ///< In the screen's own units: points on a high-resolution one.
     int height = 800;
     bool vsync = true;     ///< Waits for the screen where that is possible.
+    bool paced = true;     ///< Else frames follow each other as fast as they can; for tests.
     bool close_up = true;  ///< To begin with; keys change it.
     bool senses = false;
     /// For what the window fell back to, one line each.
