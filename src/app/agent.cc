@@ -20,14 +20,14 @@ Agent LoadAgent(const std::filesystem::path& path) {
   Rng unused_weights(0);
   agent.learner = MakeLearner(agent.network, learner, {.name = "cpu", .threads = 1}, unused_weights);
   RestoreLearner(checkpoint, game.name, agent.network, *agent.learner);
-  agent.step = checkpoint.state.step;
+  agent.step = checkpoint.state.trainer.steps;
   return agent;
 }
 
 void ReplaceNetwork(const std::filesystem::path& path, Agent& agent) {
   const Checkpoint checkpoint = ReadCheckpoint(path);
   RestoreLearner(checkpoint, agent.config.game.name, agent.network, *agent.learner);
-  agent.step = checkpoint.state.step;
+  agent.step = checkpoint.state.trainer.steps;
 }
 
 }  // namespace metronome

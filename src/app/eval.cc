@@ -75,7 +75,7 @@ Player LoadAgent(const EvalOptions& options, double epsilon, std::uint64_t seed)
   player.game = config.game;
   player.kind = "greedy";
   player.source = path.string();
-  player.step = checkpoint.state.step;
+  player.step = checkpoint.state.trainer.steps;
   return player;
 }
 

@@ -238,6 +238,12 @@ void AppendFile::Flush() {
   WriteAll(descriptor_, pending, path_);
 }
 
+void LinkOrCopyFile(const fs::path& from, const fs::path& to) {
+  if (link(from.c_str(), to.c_str()) == 0) return;
+  if (errno == ENOENT || errno == EEXIST) Fail(to, "link", errno);
+  WriteFileWhole(to, ReadFile(from));
+}
+
 void RemoveFolder(const fs::path& path) {
   const fs::path leaving = TemporaryPathFor(path);
   std::error_code error;

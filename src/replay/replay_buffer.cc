@@ -155,10 +155,17 @@ void ReplayBuffer::Add(int action, float reward, Ending ending, std::span<const 
   slots_[next_slot_] = {row_ * kEndings + static_cast<std::int64_t>(ending), action, reward};
   next_slot_ = next_slot_ + 1 == options_.capacity ? 0 : next_slot_ + 1;
   size_ = std::min(size_ + 1, options_.capacity);
+  ++added_;
   row_ = RowAfter(row_);
   WriteRow(row_, next_observation);
   row_is_shared_ = true;
   in_episode_ = ending == Ending::kNone;
+}
+
+void ReplayBuffer::StartAt(std::int64_t added) {
+  METRONOME_CHECK_EQ(added_, 0);
+  METRONOME_CHECK_GE(added, 0);
+  added_ = added;
 }
 
 std::int64_t ReplayBuffer::SlotAt(std::int64_t age_index) const {

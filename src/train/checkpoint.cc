@@ -14,6 +14,7 @@
 #include "metronome/core/file.h"
 #include "metronome/core/hash.h"
 #include "metronome/train/safetensors.h"
+#include "train/replay_archive.h"
 
 namespace metronome {
 namespace {
@@ -26,7 +27,8 @@ constexpr const char* kManifest = "manifest.json";
 constexpr const char* kWeights = "weights.safetensors";
 constexpr const char* kConfig = "config.toml";
 constexpr const char* kState = "state.json";
-constexpr std::array kParts = {kConfig, kState, kWeights};
+constexpr const char* kEpisode = "episode.recording";
+constexpr std::array kParts = {kConfig, kState, kWeights};  // of every checkpoint
 constexpr std::array kVectors = {"online", "target", "adam.first_moment", "adam.second_moment"};
 
 [[noreturn]] void Bad(const fs::path& path, const std::string& what) {
@@ -43,15 +45,24 @@ std::string Hexadecimal(std::uint64_t value) {
 /// unchecked.
 std::string Spell(const json& value) { return value.dump(2) + "\n"; }
 
-std::string MakeManifest(const std::map<std::string, std::string>& parts) {
+std::string MakeManifest(std::span<const CheckpointPart> parts) {
   json listed = json::object();
-  for (const auto& [name, bytes] : parts) {
-    listed[name] = {{"bytes", bytes.size()}, {"checksum", Hexadecimal(Checksum(bytes))}};
+  for (const CheckpointPart& part : parts) {
+    listed[part.name] = {{"bytes", part.bytes}, {"checksum", Hexadecimal(part.checksum)}};
   }
   return Spell({{"format", kFormatName},
                 {"version", kCheckpointFormatVersion},
                 {"parts", listed},
                 {"checksum", Hexadecimal(Checksum(listed.dump()))}});
+}
+
+/// The number that Hexadecimal() wrote.
+std::uint64_t ParseHexadecimal(const std::string& text, const fs::path& path) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || Hexadecimal(value) != text)
+    Bad(path, "holds a checksum that is none: \"" + text.substr(0, 40) + "\"");
+  return value;
 }
 
 /// Reads a part, or says that it's missing as a fault of the checkpoint.
@@ -94,71 +105,105 @@ std::int64_t GetCount(const json& object, const char* key, const fs::path& path)
   return count;
 }
 
-/// Reads and checks every part against the manifest.
-std::map<std::string, std::string> ReadParts(const fs::path& folder) {
-  const fs::path manifest_path = folder / kManifest;
-  const std::string text = ReadPart(manifest_path);
-  const json manifest = ParseJson(text, manifest_path);
-  const auto format = Get<std::string>(manifest, "format", manifest_path);
-  if (format != kFormatName) Bad(manifest_path, "is a \"" + format + "\", not a \"" + kFormatName + "\"");
-  const auto version = Get<std::int64_t>(manifest, "version", manifest_path);
+/// Reads a part and holds it against the manifest.
+std::string ReadCheckedPart(const fs::path& folder, const CheckpointPart& part) {
+  const fs::path path = folder / part.name;
+  std::string bytes = ReadPart(path);
+  if (static_cast<std::int64_t>(bytes.size()) != part.bytes) {
+    Bad(path, "has " + std::to_string(bytes.size()) + " bytes, not the " + std::to_string(part.bytes) +
+                  " of the manifest (cut, or of another checkpoint)");
+  }
+  if (Checksum(bytes) != part.checksum) Bad(path, "does not fit its checksum (changed)");
+  return bytes;
+}
+
+std::vector<CheckpointPart> ReadManifest(const fs::path& folder) {
+  const fs::path path = folder / kManifest;
+  const std::string text = ReadPart(path);
+  const json manifest = ParseJson(text, path);
+  const auto format = Get<std::string>(manifest, "format", path);
+  if (format != kFormatName) Bad(path, "is a \"" + format + "\", not a \"" + kFormatName + "\"");
+  const auto version = Get<std::int64_t>(manifest, "version", path);
   if (version != kCheckpointFormatVersion) {
-    Bad(manifest_path, "has format version " + std::to_string(version) + "; this program reads version " +
-                           std::to_string(kCheckpointFormatVersion));
+    Bad(path, "has format version " + std::to_string(version) + "; this program reads version " +
+                  std::to_string(kCheckpointFormatVersion));
   }
-  const json listed = Get<json::object_t>(manifest, "parts", manifest_path);
+  const json listed = Get<json::object_t>(manifest, "parts", path);
   if (text != Spell(manifest) ||
-      Get<std::string>(manifest, "checksum", manifest_path) != Hexadecimal(Checksum(listed.dump()))) {
-    Bad(manifest_path, "does not fit its checksum (changed)");
+      Get<std::string>(manifest, "checksum", path) != Hexadecimal(Checksum(listed.dump()))) {
+    Bad(path, "does not fit its checksum (changed)");
   }
-  std::map<std::string, std::string> parts;
+  std::vector<CheckpointPart> parts;
+  for (const auto& [name, entry] : listed.items()) {
+    const bool known = std::find(kParts.begin(), kParts.end(), name) != kParts.end() || name == kEpisode ||
+                       ReplayArchive::IsSegmentName(name);
+    if (!known) Bad(path, "lists \"" + name + "\", which this program does not know");
+    if (!entry.is_object()) Bad(path, "\"" + name + "\" has the wrong type");
+    parts.push_back({name, GetCount(entry, "bytes", path),
+                     ParseHexadecimal(Get<std::string>(entry, "checksum", path), path)});
+  }
   for (const char* name : kParts) {
-    const fs::path path = folder / name;
-    if (!listed.contains(name)) Bad(manifest_path, std::string("does not list \"") + name + "\"");
-    std::string bytes = ReadPart(path);
-    const auto want = Get<std::int64_t>(listed[name], "bytes", manifest_path);
-    if (static_cast<std::int64_t>(bytes.size()) != want) {
-      Bad(path, "has " + std::to_string(bytes.size()) + " bytes, not the " + std::to_string(want) +
-                    " of the manifest (cut, or of another checkpoint)");
-    }
-    if (Hexadecimal(Checksum(bytes)) != Get<std::string>(listed[name], "checksum", manifest_path)) {
-      Bad(path, "does not fit its checksum (changed)");
-    }
-    parts[name] = std::move(bytes);
-  }
-  for (const auto& [name, unused] : listed.items()) {
-    if (!parts.contains(name)) Bad(manifest_path, "lists \"" + name + "\", which this program does not know");
+    if (!listed.contains(name)) Bad(path, std::string("does not list \"") + name + "\"");
   }
   return parts;
+}
+
+double GetFinite(const json& object, const char* key, const fs::path& path) {
+  const auto value = Get<double>(object, key, path);
+  if (!std::isfinite(value)) Bad(path, std::string("\"") + key + "\" is not finite");
+  return value;
 }
 
 CheckpointState ParseState(const std::string& text, const fs::path& path) {
   const json object = ParseJson(text, path);
   CheckpointState state;
-  state.step = GetCount(object, "step", path);
-  state.episodes = GetCount(object, "episodes", path);
+  state.trainer.steps = GetCount(object, "step", path);
+  state.trainer.episodes = GetCount(object, "episodes", path);
   state.updates = GetCount(object, "updates", path);
   state.target_syncs = GetCount(object, "target_syncs", path);
-  if (object.contains("best_mean")) state.best_mean = Get<double>(object, "best_mean", path);
+  state.wall_seconds = GetFinite(object, "wall_seconds", path);
+  if (object.contains("best_mean")) {
+    state.best_mean = GetFinite(object, "best_mean", path);
+    state.best_step = GetCount(object, "best_step", path);
+  }
   const json streams = Get<json::object_t>(object, "streams", path);
   for (const auto& [name, value] : streams.items()) {
     if (!value.is_string()) Bad(path, "stream \"" + name + "\" has the wrong type");
     try {
-      state.streams[name] = Rng::FromState(value.get<std::string>()).SaveState();
+      state.trainer.streams[name] = Rng::FromState(value.get<std::string>()).SaveState();
     } catch (const Error& error) {
       Bad(path, "stream \"" + name + "\": " + error.what());
     }
+  }
+  if (object.contains("episode")) {
+    const json episode = Get<json::object_t>(object, "episode", path);
+    state.trainer.episode_updates = GetCount(episode, "updates", path);
+    state.trainer.loss_sum = GetFinite(episode, "loss_sum", path);
+    state.trainer.q_sum = GetFinite(episode, "q_sum", path);
+    state.trainer.gradient_norm_sum = GetFinite(episode, "gradient_norm_sum", path);
+  }
+  if (object.contains("replay")) {
+    const json replay = Get<json::object_t>(object, "replay", path);
+    state.replay = {GetCount(replay, "added", path), GetCount(replay, "size", path)};
   }
   return state;
 }
 
 std::string SpellState(const CheckpointState& state) {
-  json object = {{"step", state.step},
-                 {"episodes", state.episodes},
-                 {"updates", state.updates},
-                 {"target_syncs", state.target_syncs},
-                 {"streams", state.streams}};
-  if (state.best_mean) object["best_mean"] = *state.best_mean;
+  json object = {{"step", state.trainer.steps},        {"episodes", state.trainer.episodes},
+                 {"updates", state.updates},           {"target_syncs", state.target_syncs},
+                 {"wall_seconds", state.wall_seconds}, {"streams", state.trainer.streams}};
+  if (state.best_mean) {
+    object["best_mean"] = *state.best_mean;
+    object["best_step"] = state.best_step;
+  }
+  if (state.trainer.episode) {
+    object["episode"] = {{"updates", state.trainer.episode_updates},
+                         {"loss_sum", state.trainer.loss_sum},
+                         {"q_sum", state.trainer.q_sum},
+                         {"gradient_norm_sum", state.trainer.gradient_norm_sum}};
+  }
+  if (state.replay) object["replay"] = {{"added", state.replay->added}, {"size", state.replay->size}};
   return Spell(object);
 }
 
@@ -193,7 +238,7 @@ std::map<std::string, std::string> Describe(const GameSpec& game, const NetworkS
   for (const ObservationFeature& feature : game.observation.features) features.push_back(feature.name);
   return {{"format", kFormatName},
           {"game", game.name},
-          {"step", std::to_string(state.step)},
+          {"step", std::to_string(state.trainer.steps)},
           {"observation_shape", SpellSizes(network.observation_shape)},
           {"observation_features", features.dump()},
           {"actions", actions.dump()},
@@ -227,40 +272,55 @@ std::int64_t StepOf(const fs::path& path) {
 
 std::int64_t WriteCheckpoint(const fs::path& folder, Learner& learner, const GameSpec& game,
                              const NetworkSpec& network, const std::string& config_text,
-                             const CheckpointState& state) {
+                             const CheckpointState& state, ReplayArchive* replay) {
   const std::array<std::span<const float>, 4> vectors = {learner.online(), learner.target(),
                                                          learner.first_moment(), learner.second_moment()};
   std::vector<TensorRecord> records;
   for (std::size_t i = 0; i < vectors.size(); ++i) {
-    CheckFinite(vectors[i], kVectors[i], learner.tensors(), state.step);
+    CheckFinite(vectors[i], kVectors[i], learner.tensors(), state.trainer.steps);
     for (const NamedTensor& tensor : learner.tensors()) {
       records.push_back({std::string(kVectors[i]) + "." + tensor.name, tensor.shape,
                          vectors[i].subspan(static_cast<std::size_t>(tensor.offset),
                                             static_cast<std::size_t>(tensor.size))});
     }
   }
-  const std::map<std::string, std::string> parts = {
+  std::map<std::string, std::string> files = {
       {kWeights, SerializeSafetensors(records, Describe(game, network, state))},
       {kConfig, config_text},
       {kState, SpellState(state)}};
+  if (state.trainer.episode) files[kEpisode] = SerializeRecording(*state.trainer.episode);
   WholeFolder writing(folder);
-  std::int64_t bytes = 0;
-  for (const auto& [name, content] : parts) {
+  std::vector<CheckpointPart> parts;
+  for (const auto& [name, content] : files) {
     WriteFileWhole(writing.path() / name, content);
-    bytes += static_cast<std::int64_t>(content.size());
+    parts.push_back({name, static_cast<std::int64_t>(content.size()), Checksum(content)});
+  }
+  if (replay != nullptr) {
+    for (const CheckpointPart& part : replay->Write(writing.path(), folder)) parts.push_back(part);
   }
   const std::string manifest = MakeManifest(parts);
   WriteFileWhole(writing.path() / kManifest, manifest);
   writing.Commit();
-  return bytes + static_cast<std::int64_t>(manifest.size());
+  auto bytes = static_cast<std::int64_t>(manifest.size());
+  for (const CheckpointPart& part : parts) bytes += part.bytes;
+  return bytes;
 }
 
 Checkpoint ReadCheckpoint(const fs::path& folder) {
-  const std::map<std::string, std::string> parts = ReadParts(folder);
   Checkpoint checkpoint;
   checkpoint.path = folder;
+  checkpoint.parts = ReadManifest(folder);
+  std::map<std::string, std::string> parts;
+  for (const CheckpointPart& part : checkpoint.parts) {
+    std::string bytes = ReadCheckedPart(folder, part);
+    // A replay can be large: its segments are checked one by one here, and read when a run goes on from them.
+    if (!ReplayArchive::IsSegmentName(part.name)) parts[part.name] = std::move(bytes);
+  }
   checkpoint.config_text = parts.at(kConfig);
   checkpoint.state = ParseState(parts.at(kState), folder / kState);
+  if (parts.contains(kEpisode)) {
+    checkpoint.state.trainer.episode = ParseRecording(parts.at(kEpisode), (folder / kEpisode).string());
+  }
 
   const fs::path path = folder / kWeights;
   const SafetensorsContent file = ParseSafetensors(parts.at(kWeights), path.string());
@@ -340,6 +400,21 @@ void RestoreLearner(const Checkpoint& checkpoint, const std::string& game, const
   if (matched != checkpoint.tensors.size()) Bad(path, "holds more tensors than the network has");
   learner.Restore(flat[0], flat[1], flat[2], flat[3], checkpoint.state.updates,
                   checkpoint.state.target_syncs);
+}
+
+Checkpoint ReadNewestCheckpoint(const fs::path& run, std::vector<std::string>& faults) {
+  std::error_code error;
+  if (!fs::exists(run, error)) throw Error(ExitCode::kInputOutput, run.string() + ": no such run folder");
+  const std::vector<fs::path> numbered = NumberedCheckpoints(run);
+  for (auto path = numbered.rbegin(); path != numbered.rend(); ++path) {
+    try {
+      return ReadCheckpoint(*path);
+    } catch (const Error& fault) {
+      faults.emplace_back(fault.what());
+    }
+  }
+  Bad(run, faults.empty() ? "holds no checkpoint to go on from"
+                          : "holds no good checkpoint to go on from; the newest: " + faults.front());
 }
 
 std::vector<fs::path> NumberedCheckpoints(const fs::path& run) {

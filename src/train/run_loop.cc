@@ -1,5 +1,6 @@
 #include "train/run_loop.h"
 
+#include <charconv>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -29,6 +30,11 @@ std::string Format(const char* format, Values... values) {
   return {text.data(), static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(text.size()) - 1))};
 }
 
+constexpr const char* kEpisodesHeader =
+    "step,episode,return,length,ending,epsilon,loss,q_mean,updates,target_syncs,step_us_p50,step_us_p99,"
+    "step_us_max,rss_kib,replay_size,wall_s\n";
+constexpr const char* kEvaluationsHeader = "step,episodes,mean,std,min,max,wall_s\n";
+
 /// Creates the run's folder and returns its path.
 fs::path MakeRunFolder(const RunRequest& request) {
   if (!request.folder.empty()) {
@@ -42,38 +48,107 @@ fs::path MakeRunFolder(const RunRequest& request) {
   }
 }
 
+/// Takes from a table, in whole, the rows that came after `step` (its first column), and a last row that was
+/// cut.
+void DropRowsAfter(const fs::path& path, std::int64_t step, const char* header) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    WriteFileWhole(path, header);
+    return;
+  }
+  const std::string table = ReadFile(path);
+  std::string kept = header;
+  std::size_t at = table.find('\n');
+  if (at == std::string::npos || table.substr(0, at + 1) != header) {
+    throw Error(ExitCode::kBadCheckpoint, path.string() + ": its first line is not that of this version");
+  }
+  for (++at; at < table.size();) {
+    const std::size_t end = table.find('\n', at);
+    if (end == std::string::npos) break;
+    std::int64_t row_step = 0;
+    const auto [unused, failure] = std::from_chars(table.data() + at, table.data() + end, row_step);
+    if (failure != std::errc() || row_step > step) break;
+    kept.append(table, at, end + 1 - at);
+    at = end + 1;
+  }
+  if (kept != table) WriteFileWhole(path, kept);
+}
+
+/// The run's folder, its tables as they stood at the checkpoint.
+fs::path PrepareRunFolder(const RunRequest& request, const Checkpoint* checkpoint) {
+  if (checkpoint == nullptr) {
+    const fs::path folder = MakeRunFolder(request);
+    WriteFileWhole(folder / "episodes.csv", kEpisodesHeader);
+    WriteFileWhole(folder / "evals.csv", kEvaluationsHeader);
+    fs::create_directory(folder / "checkpoints");
+    return folder;
+  }
+  WholeFolder::RemoveTemporaries(request.folder);
+  WholeFolder::RemoveTemporaries(request.folder / "checkpoints");
+  DropRowsAfter(request.folder / "episodes.csv", checkpoint->state.trainer.steps, kEpisodesHeader);
+  DropRowsAfter(request.folder / "evals.csv", checkpoint->state.trainer.steps, kEvaluationsHeader);
+  return request.folder;
+}
+
 }  // namespace
 
 RunLoop::RunLoop(const RunRequest& request)
     : RunLoop(request, MakeGame(request.config.game.name, request.config.game.parameters),
               MakeGame(request.config.game.name, request.config.game.parameters)) {}
 
+RunLoop::RunLoop(const RunRequest& request, const Checkpoint& checkpoint,
+                 const std::vector<std::string>& notes)
+    : RunLoop(request, MakeGame(request.config.game.name, request.config.game.parameters),
+              MakeGame(request.config.game.name, request.config.game.parameters), {}, &checkpoint) {
+  notes_ = notes;
+}
+
 RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::unique_ptr<Game> evaluation_game,
-                 const Watchdog::Options& watchdog)
+                 const Watchdog::Options& watchdog, const Checkpoint* checkpoint)
     : request_(request),
       config_(request.config),
       trainer_(config_, std::move(game)),
       evaluation_environment_(std::move(evaluation_game), trainer_.max_episode_steps()),
       evaluation_stream_(static_cast<std::uint64_t>(config_.train.seed), "evaluation"),
       greedy_(MakeGreedyPolicy(trainer_.learner(), trainer_.network_spec().num_actions, 0.0, Rng(0))),
-      folder_(MakeRunFolder(request)),
+      starting_point_(Restore(checkpoint)),
+      folder_(PrepareRunFolder(request, checkpoint)),
       progress_({folder_ / "log.txt", request.quiet}),
       episodes_csv_(folder_ / "episodes.csv"),
       evaluations_csv_(folder_ / "evals.csv"),
+      archive_(trainer_.replay()),
       watchdog_(watchdog) {
+  if (checkpoint != nullptr) {
+    archive_.Adopt(checkpoint->path, checkpoint->parts);
+    last_checkpoint_step_ = starting_point_.step;
+  }
   WriteFileWhole(folder_ / "config.toml", request.config_text);
-  fs::create_directory(folder_ / "checkpoints");
-  episodes_csv_.Append(
-      "step,episode,return,length,ending,epsilon,loss,q_mean,updates,target_syncs,step_us_p50,step_us_p99,"
-      "step_us_max,rss_kib,replay_size,wall_s\n");
-  evaluations_csv_.Append("step,episodes,mean,std,min,max,wall_s\n");
   if (config_.log.tensorboard) tensorboard_.emplace(folder_);
-  FlushRows();
+}
+
+RunLoop::StartingPoint RunLoop::Restore(const Checkpoint* checkpoint) {
+  if (checkpoint == nullptr) return {};
+  const std::string name = checkpoint->path.string();
+  const CheckpointState& state = checkpoint->state;
+  if (!state.replay) {
+    throw Error(ExitCode::kBadCheckpoint, name + ": holds no replay, so a run can't go on from it");
+  }
+  RestoreLearner(*checkpoint, config_.game.name, trainer_.network_spec(), trainer_.learner());
+  RestoreReplay(checkpoint->path, checkpoint->parts, state.replay->added, state.replay->size,
+                trainer_.network_spec().num_actions, trainer_.mutable_replay());
+  trainer_.RestoreState(state.trainer, name);
+  const auto evaluation = state.trainer.streams.find("evaluation");
+  if (evaluation == state.trainer.streams.end()) {
+    throw Error(ExitCode::kBadCheckpoint, name + ": has no stream \"evaluation\"");
+  }
+  evaluation_stream_ = Rng::FromState(evaluation->second);
+  return {state.trainer.steps, state.wall_seconds, state.best_mean, state.best_step};
 }
 
 bool RunLoop::Step() {
   if (start_ == 0) {
     start_ = last_flush_ = rate_time_ = MonotonicNanoseconds();
+    rate_step_ = trainer_.steps();
     LogStart();
   }
   if (trainer_.steps() >= config_.train.steps || reached_stop_return_ || StopSignal::received() != 0)
@@ -113,6 +188,13 @@ void RunLoop::LogStart() {
   std::int64_t parameters = 0;
   for (const NamedTensor& tensor : trainer_.learner().tensors()) parameters += tensor.size;
   progress_.Info("run folder " + folder_.string());
+  for (const std::string& note : notes_) progress_.Warn(note);
+  if (starting_point_.step > 0) {
+    progress_.Info(Format("goes on from step %lld, update %lld, with %lld transitions in the replay",
+                          static_cast<long long>(starting_point_.step),
+                          static_cast<long long>(trainer_.learner().updates()),
+                          static_cast<long long>(trainer_.replay().size())));
+  }
   progress_.Info(Format("game %s: observation of %lld, %d actions; network of %lld parameters",
                         game.name.c_str(), static_cast<long long>(game.observation.size()),
                         game.num_actions(), static_cast<long long>(parameters)));
@@ -247,15 +329,15 @@ void RunLoop::WriteEvaluationRow(const EvaluationResult& result, std::int64_t no
   FlushRows();
 }
 
-CheckpointState RunLoop::State() const {
+CheckpointState RunLoop::State() {
   CheckpointState state;
-  state.step = trainer_.steps();
-  state.episodes = trainer_.episodes();
+  state.trainer = trainer_.SaveState();
+  state.trainer.streams["evaluation"] = evaluation_stream_.SaveState();
   state.updates = trainer_.learner().updates();
   state.target_syncs = trainer_.learner().target_syncs();
   state.best_mean = best_mean_;
-  for (const auto& [name, stream] : trainer_.streams()) state.streams[name] = stream->SaveState();
-  state.streams["evaluation"] = evaluation_stream_.SaveState();
+  state.best_step = best_step_;
+  state.wall_seconds = WallSeconds(MonotonicNanoseconds());
   return state;
 }
 
@@ -263,8 +345,10 @@ void RunLoop::SaveCheckpoint() {
   const std::int64_t begin = MonotonicNanoseconds();
   FlushRows();
   const fs::path folder = folder_ / "checkpoints" / std::to_string(trainer_.steps());
+  CheckpointState state = State();
+  state.replay = {trainer_.replay().added(), trainer_.replay().size()};
   const std::int64_t bytes = WriteCheckpoint(folder, trainer_.learner(), trainer_.game_spec(),
-                                             trainer_.network_spec(), request_.config_text, State());
+                                             trainer_.network_spec(), request_.config_text, state, &archive_);
   last_checkpoint_step_ = trainer_.steps();
   // The newest is whole by now, so the oldest may go.
   std::vector<fs::path> numbered = NumberedCheckpoints(folder_);

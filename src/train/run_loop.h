@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "metronome/core/file.h"
 #include "metronome/core/histogram.h"
@@ -17,6 +18,7 @@
 #include "metronome/train/run.h"
 #include "metronome/train/tensorboard.h"
 #include "train/flatness.h"
+#include "train/replay_archive.h"
 #include "train/run_statistics.h"
 #include "train/trainer.h"
 #include "train/watchdog.h"
@@ -28,9 +30,11 @@ class RunLoop {
  public:
   /// Makes everything that the run needs, its folder last. `request` must outlive the loop.
   explicit RunLoop(const RunRequest& request);
+  /// Goes on from a checkpoint of the run in `request.folder`: see ResumeTraining().
+  RunLoop(const RunRequest& request, const Checkpoint& checkpoint, const std::vector<std::string>& notes);
   /// On games that are not in the registry, one to train on and one for evaluations.
   RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::unique_ptr<Game> evaluation_game,
-          const Watchdog::Options& watchdog = {});
+          const Watchdog::Options& watchdog = {}, const Checkpoint* checkpoint = nullptr);
 
   /// One environment step and what is due after it. False when there is none to do: the last step has been
   /// done, an evaluation reached eval.stop_at_return, or a stop signal came. Allocates nothing but in an
@@ -55,21 +59,38 @@ class RunLoop {
   void ShowProgress(std::int64_t now);
   void FlushRows();
   void LogSummary();
-  CheckpointState State() const;
-  double WallSeconds(std::int64_t now) const { return 1e-9 * static_cast<double>(now - start_); }
+  CheckpointState State();
+
+  /// Where this process began: at the start of the run, or at a checkpoint.
+  struct StartingPoint {
+    std::int64_t step = 0;
+    double wall_seconds = 0.0;
+    std::optional<double> best_mean;
+    std::int64_t best_step = 0;
+  };
+  /// Brings trainer and streams to the checkpoint, if there is one.
+  StartingPoint Restore(const Checkpoint* checkpoint);
+
+  /// Seconds spent on the run, those before a resume included.
+  double WallSeconds(std::int64_t now) const {
+    return starting_point_.wall_seconds + 1e-9 * static_cast<double>(now - start_);
+  }
 
   const RunRequest& request_;
   const RunConfig& config_;
-  Trainer trainer_;  // before the folder: what can't run creates nothing
+  std::vector<std::string> notes_;  // told at the start
+  Trainer trainer_;                 // before the folder: what can't run creates nothing
   TimeLimit evaluation_environment_;
   Rng evaluation_stream_;
   std::unique_ptr<Policy> greedy_;
+  const StartingPoint starting_point_;
   const std::filesystem::path folder_;
   Progress progress_;
   AppendFile episodes_csv_;
   AppendFile evaluations_csv_;
   std::optional<TensorboardWriter> tensorboard_;
 
+  ReplayArchive archive_;
   std::int64_t start_ = 0;
   std::int64_t last_flush_ = 0;
   std::int64_t rate_time_ = 0;
@@ -82,8 +103,8 @@ class RunLoop {
   FlatnessMonitor flatness_;
   Watchdog watchdog_;
   std::int64_t allocations_ = 0;  // heap blocks taken in the trainer's steps once learning has begun
-  std::optional<double> best_mean_;
-  std::int64_t best_step_ = 0;
+  std::optional<double> best_mean_ = starting_point_.best_mean;
+  std::int64_t best_step_ = starting_point_.best_step;
   bool reached_stop_return_ = false;
   std::int64_t last_checkpoint_step_ = -1;
   std::int64_t evaluation_nanoseconds_ = 0;

@@ -21,6 +21,18 @@ void CountTime(std::int64_t& phase, std::int64_t& clock) {
 
 std::uint64_t SeedOf(const RunConfig& config) { return static_cast<std::uint64_t>(config.train.seed); }
 
+/// Steps that an episode is recorded in without taking more memory: all of them where their number is
+/// bounded, and not absurd.
+std::int64_t ReservedSteps(std::int64_t max_episode_steps) {
+  constexpr std::int64_t kMost = 1'000'000;
+  return max_episode_steps == 0 ? kMost : std::min(max_episode_steps, kMost);
+}
+
+GameConfig WithLimit(GameConfig config, std::int64_t max_episode_steps) {
+  config.max_episode_steps = max_episode_steps;
+  return config;
+}
+
 TimeLimit MakeEnvironment(const GameConfig& config, std::unique_ptr<Game> game) {
   const std::int64_t max_steps = config.max_episode_steps.value_or(game->spec().default_max_episode_steps);
   return TimeLimit(std::move(game), max_steps);
@@ -54,6 +66,7 @@ Trainer::Trainer(const RunConfig& config, std::unique_ptr<Game> game)
       weights_stream_(SeedOf(config), "weights"),
       replay_(ReplayOptionsFor(config, environment_.game().spec().observation)),
       learner_(MakeLearner(network_spec_, config.learner, config.device, weights_stream_)),
+      recorder_(WithLimit(config.game, environment_.max_steps()), ReservedSteps(environment_.max_steps())),
       observation_(static_cast<std::size_t>(environment_.game().spec().observation.size())),
       q_values_(static_cast<std::size_t>(network_spec_.num_actions)) {}
 
@@ -74,6 +87,7 @@ Trainer::StepReport Trainer::Step() {
 
   const EpisodeStep step = environment_.Step(action);
   environment_.game().WriteObservation(observation_);
+  recorder_.Add(action, step, environment_.game());
   CountTime(report.times.game, clock);
 
   ++steps_;
@@ -107,7 +121,9 @@ Trainer::StepReport Trainer::Step() {
 }
 
 void Trainer::BeginEpisode() {
-  environment_.Reset(game_stream_.NextBits());
+  const std::uint64_t seed = game_stream_.NextBits();
+  environment_.Reset(seed);
+  recorder_.Begin(seed);
   environment_.game().WriteObservation(observation_);
   CheckObservation();
   in_episode_ = true;
@@ -162,11 +178,64 @@ void Trainer::CheckObservation() const {
   }
 }
 
-std::vector<std::pair<const char*, const Rng*>> Trainer::streams() const {
-  return {{"game", &game_stream_},
-          {"exploration", &exploration_stream_},
-          {"sampling", &sampling_stream_},
-          {"weights", &weights_stream_}};
+std::array<std::pair<const char*, Rng*>, 4> Trainer::Streams() {
+  return {{{"game", &game_stream_},
+           {"exploration", &exploration_stream_},
+           {"sampling", &sampling_stream_},
+           {"weights", &weights_stream_}}};
+}
+
+TrainerState Trainer::SaveState() {
+  TrainerState state;
+  state.steps = steps_;
+  state.episodes = episodes_;
+  for (const auto& [name, stream] : Streams()) state.streams[name] = stream->SaveState();
+  if (!in_episode_) return state;
+  state.episode = recorder_.recording(environment_.game());
+  state.episode_updates = episode_updates_;
+  state.loss_sum = loss_sum_;
+  state.q_sum = q_sum_;
+  state.gradient_norm_sum = gradient_norm_sum_;
+  return state;
+}
+
+void Trainer::RestoreState(const TrainerState& state, const std::string& name) {
+  const auto bad = [&](const std::string& what) {
+    return Error(ExitCode::kBadCheckpoint, name + ": " + what);
+  };
+  steps_ = state.steps;
+  episodes_ = state.episodes;
+  for (const auto& [stream_name, stream] : Streams()) {
+    const auto found = state.streams.find(stream_name);
+    if (found == state.streams.end()) throw bad("has no stream \"" + std::string(stream_name) + "\"");
+    *stream = Rng::FromState(found->second);
+  }
+  in_episode_ = state.episode.has_value();
+  if (in_episode_ != replay_.in_episode())
+    throw bad("the replay and the episode in progress don't fit together");
+  if (!in_episode_) return;
+
+  const Recording& episode = *state.episode;
+  environment_.Reset(episode.seed);
+  recorder_.Begin(episode.seed);
+  episode_return_ = 0.0;
+  for (const std::int32_t action : episode.actions) {
+    if (action < 0 || action >= network_spec_.num_actions)
+      throw bad("the episode in progress has a foreign action");
+    const EpisodeStep step = environment_.Step(action);
+    if (step.ended()) throw bad("the episode in progress ends before its last action");
+    recorder_.Add(action, step, environment_.game());
+    episode_return_ += static_cast<double>(step.reward);
+  }
+  const Recording& again = recorder_.recording(environment_.game());
+  if (again.hashes != episode.hashes || again.episode_return != episode.episode_return) {
+    throw bad("the episode in progress, played again, comes out differently: another version of the game?");
+  }
+  environment_.game().WriteObservation(observation_);
+  episode_updates_ = state.episode_updates;
+  loss_sum_ = state.loss_sum;
+  q_sum_ = state.q_sum;
+  gradient_norm_sum_ = state.gradient_norm_sum;
 }
 
 }  // namespace metronome

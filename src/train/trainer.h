@@ -1,16 +1,22 @@
 #ifndef METRONOME_TRAIN_TRAINER_H_
 #define METRONOME_TRAIN_TRAINER_H_
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "metronome/core/rng.h"
+#include "metronome/games/recording.h"
 #include "metronome/games/time_limit.h"
 #include "metronome/learner/learner.h"
 #include "metronome/replay/replay_buffer.h"
 #include "metronome/train/config.h"
+#include "metronome/train/trainer_state.h"
 
 namespace metronome {
 
@@ -67,8 +73,12 @@ class Trainer {
   Learner& learner() { return *learner_; }
   const Learner& learner() const { return *learner_; }
 
-  /// The streams' states by name, for a checkpoint.
-  std::vector<std::pair<const char*, const Rng*>> streams() const;
+  /// Between two steps.
+  TrainerState SaveState();
+  /// Puts a fresh trainer where the saved one was. Replay and learner are restored apart, before. Throws
+  /// Error (kBadCheckpoint) that begins with `name` when the state doesn't fit.
+  void RestoreState(const TrainerState& state, const std::string& name);
+  ReplayBuffer& mutable_replay() { return replay_; }
 
  private:
   void BeginEpisode();
@@ -76,6 +86,7 @@ class Trainer {
   void UpdateOnce(PhaseTimes& times, std::int64_t& clock);
   void CheckFinite(double value, const char* what) const;
   void CheckObservation() const;
+  std::array<std::pair<const char*, Rng*>, 4> Streams();
 
   const RunConfig config_;
   TimeLimit environment_;
@@ -87,6 +98,7 @@ class Trainer {
   ReplayBuffer replay_;
   std::unique_ptr<Learner> learner_;
 
+  Recorder recorder_;               // of the episode in progress
   std::vector<float> observation_;  // the latest
   std::vector<float> q_values_;
   std::int64_t steps_ = 0;

@@ -50,13 +50,13 @@ std::unique_ptr<Learner> MakeTrained(const NetworkSpec& spec, std::uint64_t seed
 
 CheckpointState SomeState() {
   CheckpointState state;
-  state.step = 1234;
-  state.episodes = 17;
+  state.trainer.steps = 1234;
+  state.trainer.episodes = 17;
   state.updates = 8;
   state.target_syncs = 2;
   state.best_mean = 33.25;
-  state.streams["game"] = Rng(1, "game").SaveState();
-  state.streams["sampling"] = Rng(1, "sampling").SaveState();
+  state.trainer.streams["game"] = Rng(1, "game").SaveState();
+  state.trainer.streams["sampling"] = Rng(1, "sampling").SaveState();
   return state;
 }
 
@@ -103,12 +103,12 @@ TEST_F(CheckpointTest, HoldsEverythingThatWasWrittenToTheLastBit) {
   const Checkpoint checkpoint = ReadCheckpoint(folder_);
   EXPECT_EQ(checkpoint.config_text, kConfigText);
   EXPECT_EQ(checkpoint.game, "cartpole");
-  EXPECT_EQ(checkpoint.state.step, 1234);
-  EXPECT_EQ(checkpoint.state.episodes, 17);
+  EXPECT_EQ(checkpoint.state.trainer.steps, 1234);
+  EXPECT_EQ(checkpoint.state.trainer.episodes, 17);
   EXPECT_EQ(checkpoint.state.updates, 8);
   EXPECT_EQ(checkpoint.state.target_syncs, 2);
   EXPECT_EQ(checkpoint.state.best_mean, 33.25);
-  EXPECT_EQ(checkpoint.state.streams, SomeState().streams);
+  EXPECT_EQ(checkpoint.state.trainer.streams, SomeState().trainer.streams);
   EXPECT_THAT(checkpoint.hidden, testing::ElementsAre(5, 3));
 
   const auto restored = MakeTrained(Network(), 2, 0);

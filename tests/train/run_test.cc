@@ -64,9 +64,9 @@ TEST_F(RunTest, LeavesTheFolderThatTheDesignPromises) {
               testing::AllOf(testing::HasSubstr("flatness"), testing::HasSubstr("steps/s")));
   EXPECT_THAT(NumberedCheckpoints(run),
               testing::ElementsAre(run / "checkpoints" / "800", run / "checkpoints" / "1000"));
-  EXPECT_EQ(ReadCheckpoint(run / "checkpoints" / "1000").state.step, 1000);
+  EXPECT_EQ(ReadCheckpoint(run / "checkpoints" / "1000").state.trainer.steps, 1000);
   EXPECT_EQ(ReadCheckpoint(run / "checkpoints" / "1000").state.updates, 901);
-  EXPECT_EQ(ReadCheckpoint(run / "checkpoints" / "best").state.step % 300, 0);
+  EXPECT_EQ(ReadCheckpoint(run / "checkpoints" / "best").state.trainer.steps % 300, 0);
   bool has_events = false;
   for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
     has_events = has_events || entry.path().filename().string().find("tfevents") != std::string::npos;
@@ -164,7 +164,7 @@ TEST_F(RunTest, StopsAtTheReturnAskedFor) {
   request_.config.eval.stop_at_return = 1.0;  // any evaluation reaches it
   EXPECT_EQ(RunTraining(request_), 0);
   EXPECT_EQ(ReadTable(request_.folder / "evals.csv").size(), 2u);
-  EXPECT_EQ(ReadCheckpoint(request_.folder / "checkpoints" / "300").state.step, 300);
+  EXPECT_EQ(ReadCheckpoint(request_.folder / "checkpoints" / "300").state.trainer.steps, 300);
 }
 
 TEST_F(RunTest, RunWithoutASingleUpdateIsNoSuccess) {

@@ -71,6 +71,10 @@ class AppendFile {
   int descriptor_ = -1;
 };
 
+/// Makes `to` a second name of the file `from` (a hard link), or a copy of it where the file system has no
+/// such names. For files that never change. `to` must not exist.
+void LinkOrCopyFile(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// Removes a folder and what is in it. It first takes a temporary name, so under its own it is never half
 /// there.
 void RemoveFolder(const std::filesystem::path& path);

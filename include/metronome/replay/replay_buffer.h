@@ -95,7 +95,14 @@ class ReplayBuffer {
   /// REQUIRES (checked): 0 <= age_index < size().
   TransitionView Transition(std::int64_t age_index) const;
 
+  /// The number that the next transition gets, for a buffer that is filled from a checkpoint.
+  /// REQUIRES (checked): nothing was added yet.
+  void StartAt(std::int64_t added);
+
   std::int64_t size() const { return size_; }  ///< Transitions held, at most capacity().
+  std::int64_t added() const {
+    return added_;
+  }  ///< Transitions ever added; the newest is number added() - 1.
   std::int64_t capacity() const { return options_.capacity; }
   std::int64_t bytes() const { return BytesNeeded(options_); }
   const Options& options() const { return options_; }
@@ -127,6 +134,7 @@ class ReplayBuffer {
   AlignedBuffer<float> float_observations_;        // (rows, N), or empty
   AlignedBuffer<std::uint8_t> byte_observations_;  // (rows, N), or empty
   std::int64_t size_ = 0;
+  std::int64_t added_ = 0;
   std::int64_t next_slot_ = 0;  // that the next Add() writes; the oldest one when full
   std::int64_t row_ = 0;        // of the observation given last
   bool row_is_shared_ = false;  // whether that is the next observation of a transition

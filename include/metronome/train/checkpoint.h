@@ -10,9 +10,13 @@
 #include <vector>
 
 #include "metronome/learner/learner.h"
+#include "metronome/train/checkpoint_part.h"
 #include "metronome/train/config.h"
+#include "metronome/train/trainer_state.h"
 
 namespace metronome {
+
+class ReplayArchive;
 
 /// A checkpoint is a folder, whole or absent under its name, of these parts:
 ///   weights.safetensors  float32 tensors online.*, target.*, adam.first_moment.*, adam.second_moment.*, and
@@ -20,18 +24,28 @@ namespace metronome {
 ///                        the metadata the network's description; loads in Python by itself
 ///   config.toml          the run's effective configuration
 ///   state.json           counters, streams of randomness, the best evaluation so far
-///   manifest.json        format name and version; name, size and checksum (xxHash64) of every other part
+///   episode.recording    the episode in progress, where there is one
+///   replay-*.segment     the replay, in a checkpoint that a run can go on from; see
+///   src/train/replay_archive.h manifest.json        format name and version; name, size and checksum
+///   (xxHash64) of every other part
 /// manifest.json is written last; no file of the folder is outside it.
 inline constexpr int kCheckpointFormatVersion = 1;
 
+/// How much of the replay a checkpoint holds.
+struct ReplayState {
+  std::int64_t added = 0;  ///< Transitions ever added.
+  std::int64_t size = 0;   ///< The newest of them, which are held.
+};
+
 /// Where a run stands, beside its weights.
 struct CheckpointState {
-  std::int64_t step = 0;      ///< Environment steps done.
-  std::int64_t episodes = 0;  ///< Episodes ended.
+  TrainerState trainer;
   std::int64_t updates = 0;
   std::int64_t target_syncs = 0;
-  std::optional<double> best_mean;             ///< Of the evaluations so far.
-  std::map<std::string, std::string> streams;  ///< Rng::SaveState() by name.
+  std::optional<double> best_mean;  ///< Of the evaluations so far.
+  std::int64_t best_step = 0;
+  double wall_seconds = 0.0;          ///< Spent on the run so far.
+  std::optional<ReplayState> replay;  ///< Empty in a checkpoint that holds weights alone, such as the best.
 };
 
 /// A checkpoint, read and checked.
@@ -45,13 +59,14 @@ struct Checkpoint {
   std::vector<std::int64_t> hidden;
   std::vector<NamedTensor> tensors;  ///< Layout of the flat vectors below.
   std::vector<float> online, target, first_moment, second_moment;
+  std::vector<CheckpointPart> parts;  ///< As the manifest lists them.
 };
 
 /// Writes `folder` whole or not at all, in the place of one that stands there. Throws Error (kInputOutput),
 /// and Error (kNonFinite) rather than save a weight that is not finite. Returns the bytes written.
 std::int64_t WriteCheckpoint(const std::filesystem::path& folder, Learner& learner, const GameSpec& game,
                              const NetworkSpec& network, const std::string& config_text,
-                             const CheckpointState& state);
+                             const CheckpointState& state, ReplayArchive* replay = nullptr);
 
 /// Throws Error (kBadCheckpoint), one line that names the file and what is wrong with it: a part that is
 /// missing, cut, changed or foreign, another format or version, weights that don't fit their description.
@@ -66,6 +81,10 @@ void RestoreLearner(const Checkpoint& checkpoint, const std::string& game, const
 /// folder the best one, else the newest. Throws Error: kInputOutput when there is no such path,
 /// kBadCheckpoint when it holds no checkpoint.
 std::filesystem::path FindCheckpoint(const std::filesystem::path& path);
+
+/// What a run goes on from: of its numbered checkpoints the newest that is good. For each newer one that is
+/// not, its fault is added to `faults`, one line each.  Throws Error (kBadCheckpoint) when there is none.
+Checkpoint ReadNewestCheckpoint(const std::filesystem::path& run, std::vector<std::string>& faults);
 
 /// The numbered checkpoints in `<run>/checkpoints`, oldest first.
 std::vector<std::filesystem::path> NumberedCheckpoints(const std::filesystem::path& run);

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "metronome/train/checkpoint.h"
 #include "metronome/train/config.h"
 
 namespace metronome {
@@ -22,6 +24,13 @@ struct RunRequest {
 /// the exit code: 0, or 128 + n when signal n ended the run after a checkpoint. Throws Error for everything
 /// else.
 int RunTraining(const RunRequest& request);
+
+/// Goes on with the run in `request.folder` from `checkpoint`, one of its own, as if it had never been
+/// stopped: to the last bit on one processor. Rows of the tables that came after the checkpoint are dropped.
+/// `notes` are told at the start. Throws Error (kBadCheckpoint) when the checkpoint doesn't fit, and
+/// otherwise as RunTraining().
+int ResumeTraining(const RunRequest& request, const Checkpoint& checkpoint,
+                   const std::vector<std::string>& notes);
 
 }  // namespace metronome
 

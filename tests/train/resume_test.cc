@@ -1,0 +1,289 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "metronome/core/error.h"
+#include "metronome/core/file.h"
+#include "metronome/core/stop_signal.h"
+#include "metronome/train/checkpoint.h"
+#include "metronome/train/run.h"
+#include "support/temporary_folder.h"
+#include "train/replay_archive.h"
+#include "train/run_loop.h"
+
+namespace metronome {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The rows of a table without the columns [first, last] and the last one, which are times or memory.
+std::string RowsButTimes(const fs::path& path, std::size_t first, std::size_t last) {
+  std::istringstream lines(ReadFile(path));
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line.substr(0, line.find_last_of(',')));
+    std::size_t column = 0;
+    for (std::string field; std::getline(fields, field, ','); ++column) {
+      if (column < first || column > last) kept += field + ",";
+    }
+    kept += "\n";
+  }
+  return kept;
+}
+
+class ResumeTest : public testing::Test {
+ protected:
+  ResumeTest() {
+    request_.config.game = MakeGameConfig("cartpole");
+    request_.config.network.hidden = {16};
+    request_.config.learner.batch_size = 16;
+    request_.config.learner.target_update_period = 70;
+    request_.config.replay = {400, 100};  // wraps
+    request_.config.exploration.epsilon_decay_steps = 500;
+    request_.config.train.steps = 1200;
+    request_.config.eval = {250, 3, {}};
+    request_.config.checkpoint = {0, 2};
+    request_.config.device.threads = 1;
+    request_.config_text = "# the configuration\n";
+    request_.quiet = true;
+    StopSignal::Clear();
+  }
+
+  /// Plays in `name` up to each of `stops`, saving and starting anew there, and to the end.
+  fs::path Play(const std::string& name, const std::vector<std::int64_t>& stops) {
+    request_.folder = temporary_.path() / name;
+    bool is_first = true;
+    std::vector<std::int64_t> legs = stops;
+    legs.push_back(request_.config.train.steps);
+    for (const std::int64_t stop : legs) {
+      std::vector<std::string> faults;
+      std::unique_ptr<RunLoop> loop;
+      if (is_first) {
+        loop = std::make_unique<RunLoop>(request_);
+      } else {
+        const Checkpoint checkpoint = ReadNewestCheckpoint(request_.folder, faults);
+        loop = std::make_unique<RunLoop>(request_, checkpoint, faults);
+      }
+      EXPECT_THAT(faults, testing::IsEmpty());
+      is_first = false;
+      while (loop->trainer().steps() < stop) EXPECT_TRUE(loop->Step());
+      if (stop < request_.config.train.steps) {
+        std::raise(SIGTERM);
+        EXPECT_FALSE(loop->Step());
+        EXPECT_EQ(loop->Finish(), 128 + SIGTERM);
+        StopSignal::Clear();
+      } else {
+        EXPECT_EQ(loop->Finish(), 0);
+      }
+    }
+    return request_.folder;
+  }
+
+  void ExpectSameRun(const fs::path& left, const fs::path& right, const std::string& what) {
+    EXPECT_EQ(RowsButTimes(left / "episodes.csv", 10, 13), RowsButTimes(right / "episodes.csv", 10, 13))
+        << what;
+    EXPECT_EQ(RowsButTimes(left / "evals.csv", 6, 6), RowsButTimes(right / "evals.csv", 6, 6)) << what;
+    const fs::path last = fs::path("checkpoints") / std::to_string(request_.config.train.steps);
+    EXPECT_EQ(ReadFile(left / last / "weights.safetensors"), ReadFile(right / last / "weights.safetensors"))
+        << what;
+    for (const auto& entry : fs::directory_iterator(left / last)) {
+      const std::string name = entry.path().filename().string();
+      if (!ReplayArchive::IsSegmentName(name)) continue;
+      EXPECT_EQ(ReadFile(entry.path()), ReadFile(right / last / name)) << what << ", " << name;
+    }
+  }
+
+  TemporaryFolder temporary_;
+  RunRequest request_;
+};
+
+TEST_F(ResumeTest, StoppedAnywhereItIsTheRunThatWasNeverStopped) {
+  StopSignal::Install();
+  const fs::path whole = Play("whole", {});
+  Rng stops(1);
+  std::vector<std::vector<std::int64_t>> cases = {
+      {1},            // the first step
+      {50},           // in the warm-up
+      {100},          // the first update
+      {250},          // on an evaluation
+      {70 + 99},      // on a target sync
+      {401},          // the ring has just wrapped
+      {30, 31, 500},  // several times, once right after another
+      {1199},         // the last step but one
+  };
+  for (int i = 0; i < 12; ++i) cases.push_back({1 + stops.UniformInt(1198)});
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const fs::path stopped = Play("stopped-" + std::to_string(i), cases[i]);
+    ExpectSameRun(whole, stopped, "first stop at " + std::to_string(cases[i][0]));
+  }
+}
+
+TEST_F(ResumeTest, EveryGameEngineLossAndTeamGoesOnExactly) {
+  StopSignal::Install();
+  int number = 0;
+  for (const GameInfo& game : Games()) {
+    for (const Engine engine : {Engine::kStatic, Engine::kAutograd}) {
+      for (const Loss loss : {Loss::kHuber, Loss::kMse}) {
+        request_.config.game = MakeGameConfig(game.name);
+        request_.config.learner.engine = engine;
+        request_.config.learner.loss = loss;
+        request_.config.train.steps = 400;
+        request_.config.device.threads = 1;
+        const std::string name = game.name + "-" + std::to_string(++number);
+        const fs::path whole = Play(name, {});
+        request_.config.device.threads =
+            engine == Engine::kStatic ? 2 : 1;  // the team's size changes nothing
+        const fs::path stopped = Play(name + "-stopped", {137, 290});
+        ExpectSameRun(whole, stopped, name);
+      }
+    }
+  }
+}
+
+TEST_F(ResumeTest, KilledRunGoesOnFromItsNewestCheckpointAndDropsTheRowsAfterIt) {
+  request_.config.checkpoint = {300, 2};
+  const fs::path whole = Play("whole", {});
+  request_.folder = temporary_.path() / "killed";
+  {
+    RunLoop loop(request_);
+    while (loop.trainer().steps() < 1000) loop.Step();
+    // Killed here: nothing is saved at the end, the tables have rows up to step 1000 and the newest
+    // checkpoint is 900.
+  }
+  fs::create_directory(request_.folder / "checkpoints" / ".tmp-1000-1");
+  std::vector<std::string> faults;
+  const Checkpoint checkpoint = ReadNewestCheckpoint(request_.folder, faults);
+  EXPECT_EQ(checkpoint.state.trainer.steps, 900);
+  EXPECT_EQ(ResumeTraining(request_, checkpoint, faults), 0);
+  ExpectSameRun(whole, request_.folder, "killed");
+  EXPECT_FALSE(fs::exists(request_.folder / "checkpoints" / ".tmp-1000-1"));
+}
+
+TEST_F(ResumeTest, BadNewestCheckpointIsToldAndTheOneBeforeIsUsed) {
+  request_.config.checkpoint = {300, 2};
+  const fs::path whole = Play("whole", {});
+  const fs::path run = Play("run", {});
+  fs::resize_file(run / "checkpoints" / "1200" / "state.json", 10);
+  std::vector<std::string> faults;
+  const Checkpoint checkpoint = ReadNewestCheckpoint(run, faults);
+  EXPECT_THAT(faults, testing::ElementsAre(testing::HasSubstr("state.json")));
+  EXPECT_EQ(checkpoint.state.trainer.steps, 900);
+  EXPECT_EQ(ResumeTraining(request_, checkpoint, faults), 0);
+  ExpectSameRun(whole, run, "from the older one");
+  fs::resize_file(run / "checkpoints" / "1200" / "state.json", 10);
+  fs::resize_file(run / "checkpoints" / "900" / "config.toml", 3);
+  EXPECT_THROW(ReadNewestCheckpoint(run, faults), Error);
+}
+
+TEST_F(ResumeTest, MoreStepsThanFirstAskedForAreTheLongerRun) {
+  request_.config.train.steps = 1500;
+  const fs::path whole = Play("whole", {});
+  request_.config.train.steps = 800;
+  const fs::path run = Play("run", {});
+  request_.config.train.steps = 1500;
+  std::vector<std::string> faults;
+  EXPECT_EQ(ResumeTraining(request_, ReadNewestCheckpoint(run, faults), faults), 0);
+  ExpectSameRun(whole, run, "extended");
+}
+
+TEST_F(ResumeTest, FullSegmentsAreWrittenOnceAndLinked) {
+  ReplayBuffer::Options options;
+  options.capacity = 3000;
+  options.observation_size = 1024;  // so that a segment of 4 MiB holds 1024 transitions
+  ReplayBuffer replay(options);
+  ReplayArchive archive(replay);
+  std::vector<float> observation(1024);
+  const auto add = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      if (!replay.in_episode()) replay.BeginEpisode(observation);
+      observation[0] += 1.0f;
+      replay.Add(0, 1.0f, replay.added() % 10 == 9 ? Ending::kTerminated : Ending::kNone, observation);
+    }
+  };
+  const auto write = [&](const char* name) {
+    const fs::path folder = temporary_.path() / name;
+    fs::create_directory(folder);
+    return archive.Write(folder, folder);
+  };
+  add(2500);
+  EXPECT_EQ(write("a").size(), 3u);
+  add(1000);  // the ring drops the first 500
+  const auto parts = write("b");
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0].name, "replay-0.segment") << "still needed for its later part";
+  EXPECT_EQ(fs::hard_link_count(temporary_.path() / "b" / "replay-0.segment"), 2u);
+  EXPECT_EQ(fs::hard_link_count(temporary_.path() / "b" / "replay-1024.segment"), 2u);
+  EXPECT_EQ(fs::hard_link_count(temporary_.path() / "b" / "replay-2048.segment"), 1u)
+      << "it was not full before";
+  add(2000);  // the ring begins at 2500
+  EXPECT_EQ(write("c").size(), 4u);
+  EXPECT_FALSE(fs::exists(temporary_.path() / "c" / "replay-1024.segment"));
+
+  ReplayBuffer restored(options);
+  const auto last = write("d");
+  RestoreReplay(temporary_.path() / "d", last, replay.added(), replay.size(), 1, restored);
+  ASSERT_EQ(restored.size(), replay.size());
+  for (std::int64_t i = 0; i < replay.size(); ++i) {
+    const TransitionView want = replay.Transition(i);
+    const TransitionView got = restored.Transition(i);
+    ASSERT_TRUE(std::equal(want.observation.begin(), want.observation.end(), got.observation.begin())) << i;
+    ASSERT_TRUE(
+        std::equal(want.next_observation.begin(), want.next_observation.end(), got.next_observation.begin()));
+    ASSERT_EQ(want.ending, got.ending);
+    ASSERT_EQ(want.reward, got.reward);
+    ASSERT_EQ(want.follows_previous, got.follows_previous) << i;
+  }
+}
+
+TEST_F(ResumeTest, EveryCutAndFlippedByteOfASegmentIsRefusedOrRead) {
+  // Behind the manifest's checksum; this is what the reader does when that does not help.
+  ReplayBuffer::Options options;
+  options.capacity = 8;
+  options.observation_size = 2;
+  ReplayBuffer replay(options);
+  const std::vector<float> observation = {1.0f, 2.0f};
+  for (int i = 0; i < 8; ++i) {
+    if (!replay.in_episode()) replay.BeginEpisode(observation);
+    replay.Add(1, 0.5f, i == 4 ? Ending::kTerminated : Ending::kNone, observation);
+  }
+  ReplayArchive archive(replay);
+  const auto parts = archive.Write(temporary_.path(), temporary_.path());
+  const fs::path path = temporary_.path() / parts[0].name;
+  const std::string whole = ReadFile(path);
+  const auto refuses = [&] {
+    ReplayBuffer restored(options);
+    try {
+      RestoreReplay(temporary_.path(), parts, 8, 8, 2, restored);
+      return false;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kBadCheckpoint);
+      return true;
+    }
+  };
+  const auto put = [&](std::size_t at, char byte) {
+    std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(byte);
+  };
+  ASSERT_FALSE(refuses());
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      put(at, static_cast<char>(whole[at] ^ (1 << bit)));
+      refuses();  // either way is right for data; it must not crash
+    }
+    put(at, whole[at]);
+  }
+  for (std::size_t length = whole.size(); length-- > 0;) {
+    fs::resize_file(path, length);
+    ASSERT_TRUE(refuses()) << length;
+  }
+}
+
+}  // namespace
+}  // namespace metronome
