@@ -4,6 +4,7 @@ import statistics
 
 WINDOWS = 20  # a run's learning steps are cut into so many
 SETTLING = 0.2  # the share of the learning steps that does not count for growth
+LEAST_STEPS_FOR_GROWTH = 200  # fewer say nothing about 10,000
 
 
 def thin(samples, spacing):
@@ -29,12 +30,12 @@ def median_rate(samples):
 
 def growth_per_10000_steps(samples):
     """The slope of memory over steps by least squares, from samples (step, memory), once it has settled. None
-    where too few samples are left."""
+    where too few are left."""
     if not samples:
         return None
     first, last = samples[0][0], samples[-1][0]
     settled = [sample for sample in samples if sample[0] >= first + SETTLING * (last - first)]
-    if len(settled) < 3:
+    if len(settled) < 3 or settled[-1][0] - settled[0][0] < LEAST_STEPS_FOR_GROWTH:
         return None
     mean_step = statistics.fmean(step for step, _ in settled)
     mean_memory = statistics.fmean(memory for _, memory in settled)

@@ -69,6 +69,7 @@ class GrowthTest(unittest.TestCase):
     def test_of_too_few_samples_is_not_told(self):
         self.assertIsNone(figures.growth_per_10000_steps([]))
         self.assertIsNone(figures.growth_per_10000_steps([(0, 1.0), (10, 2.0)]))
+        self.assertIsNone(figures.growth_per_10000_steps([(step, 300 + step) for step in range(0, 200, 10)]))
 
 
 class TableTest(unittest.TestCase):
