@@ -202,7 +202,10 @@ void WholeFolder::RemoveTemporaries(const fs::path& parent) {
 }
 
 AppendFile::AppendFile(fs::path path) : path_(std::move(path)) {
-  buffer_.reserve(kBufferBytes);
+  // Written once, so that its pages are taken now and not one by one while a run fills it, which would look
+  // like a leak.
+  buffer_.assign(kBufferBytes, '\0');
+  buffer_.clear();
   do {
     descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EINTR);
