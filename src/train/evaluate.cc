@@ -99,7 +99,7 @@ std::optional<EvaluationResult> Evaluate(const GameConfig& game, Policy& policy,
 }
 
 std::optional<EvaluationResult> Evaluate(TimeLimit& environment, Policy& policy, std::int64_t episodes,
-                                         Rng& seeds) {
+                                         Rng& seeds, EvaluationObserver* observer) {
   METRONOME_CHECK_GT(episodes, 0);
   std::vector<float> observation(static_cast<std::size_t>(environment.game().spec().observation.size()));
   EvaluationResult result;
@@ -109,13 +109,18 @@ std::optional<EvaluationResult> Evaluate(TimeLimit& environment, Policy& policy,
     outcome.seed = seeds.NextBits();
     environment.Reset(outcome.seed);
     policy.BeginEpisode();
+    if (observer != nullptr) observer->BeginEpisode(outcome.seed);
     for (EpisodeStep step; !step.ended();) {
       // Looked at in each step, since a game without a time limit may go on forever.
       if (StopSignal::received() != 0) return std::nullopt;
       environment.game().WriteObservation(observation);
       const bool finite_observation = std::all_of(observation.begin(), observation.end(),
                                                   [](float value) { return std::isfinite(value); });
-      if (finite_observation) step = environment.Step(policy.Act(observation));
+      int action = 0;
+      if (finite_observation) {
+        action = policy.Act(observation);
+        step = environment.Step(action);
+      }
       if (!finite_observation || !std::isfinite(step.reward)) {
         throw Error(ExitCode::kNonFinite, "evaluation episode " + std::to_string(number) + ", step " +
                                               std::to_string(environment.steps()) + ": the " +
@@ -124,7 +129,9 @@ std::optional<EvaluationResult> Evaluate(TimeLimit& environment, Policy& policy,
       }
       outcome.episode_return += static_cast<double>(step.reward);
       outcome.terminated = step.terminated;
+      if (observer != nullptr) observer->AfterStep(action, step, environment.game());
     }
+    if (observer != nullptr) observer->EndEpisode(environment.game());
     outcome.length = environment.steps();
     result.episodes.push_back(outcome);
   }

@@ -90,6 +90,12 @@ fs::path PrepareRunFolder(const RunRequest& request, const Checkpoint* checkpoin
   return request.folder;
 }
 
+/// `game` with the limit that holds in this run.
+GameConfig WithLimit(GameConfig game, std::int64_t max_steps) {
+  game.max_episode_steps = max_steps;
+  return game;
+}
+
 }  // namespace
 
 RunLoop::RunLoop(const RunRequest& request)
@@ -113,6 +119,7 @@ RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::uni
       greedy_(MakeGreedyPolicy(trainer_.learner(), trainer_.network_spec().num_actions, 0.0, Rng(0))),
       starting_point_(Restore(checkpoint)),
       folder_(PrepareRunFolder(request, checkpoint)),
+      recordings_(folder_, WithLimit(config_.game, trainer_.max_episode_steps())),
       progress_({folder_ / "log.txt", request.quiet}),
       episodes_csv_(folder_ / "episodes.csv"),
       evaluations_csv_(folder_ / "evals.csv"),
@@ -120,6 +127,7 @@ RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::uni
       watchdog_(watchdog) {
   if (checkpoint != nullptr) {
     archive_.Adopt(checkpoint->path, checkpoint->parts);
+    if (const auto message = recordings_.Restore()) progress_.Warn(*message);
     last_checkpoint_step_ = starting_point_.step;
   }
   WriteFileWhole(folder_ / "config.toml", request.config_text);
@@ -216,6 +224,7 @@ void RunLoop::AfterStep(const Trainer::StepReport& report, std::int64_t now) {
   }
   if (report.finished != nullptr) {
     recent_returns_.Add(report.finished->episode_return);
+    if (const auto message = recordings_.EpisodeEnded(trainer_.episode_recording())) progress_.Warn(*message);
     WriteEpisodeRow(*report.finished, now);
     episode_steps_.Clear();
   }
@@ -290,12 +299,14 @@ void RunLoop::WriteEpisodeRow(const FinishedEpisode& episode, std::int64_t now) 
 
 void RunLoop::EvaluateNow() {
   const std::int64_t begin = MonotonicNanoseconds();
+  recordings_.BeginEvaluation();
   const std::optional<EvaluationResult> result =
-      Evaluate(evaluation_environment_, *greedy_, config_.eval.episodes, evaluation_stream_);
+      Evaluate(evaluation_environment_, *greedy_, config_.eval.episodes, evaluation_stream_, &recordings_);
   const std::int64_t end = MonotonicNanoseconds();
   evaluation_nanoseconds_ += end - begin;
   if (!result) return;  // a stop signal cut it short
   WriteEvaluationRow(*result, end);
+  recordings_.WriteEvaluation();
   const bool is_best = !best_mean_ || result->mean > *best_mean_;
   progress_.Info(Format("step %lld: evaluation over %zu episodes: mean %.2f, std %.2f, min %.2f, max %.2f%s",
                         static_cast<long long>(trainer_.steps()), result->episodes.size(), result->mean,
@@ -344,6 +355,8 @@ CheckpointState RunLoop::State() {
 void RunLoop::SaveCheckpoint() {
   const std::int64_t begin = MonotonicNanoseconds();
   FlushRows();
+  // Before the checkpoint: a run that goes on from it knows at least the best episode up to there.
+  recordings_.WriteEpisodes();
   const fs::path folder = folder_ / "checkpoints" / std::to_string(trainer_.steps());
   CheckpointState state = State();
   state.replay = {trainer_.replay().added(), trainer_.replay().size()};

@@ -19,6 +19,7 @@
 #include "metronome/train/tensorboard.h"
 #include "train/flatness.h"
 #include "train/replay_archive.h"
+#include "train/run_recordings.h"
 #include "train/run_statistics.h"
 #include "train/trainer.h"
 #include "train/watchdog.h"
@@ -85,6 +86,7 @@ class RunLoop {
   std::unique_ptr<Policy> greedy_;
   const StartingPoint starting_point_;
   const std::filesystem::path folder_;
+  RunRecordings recordings_;
   Progress progress_;
   AppendFile episodes_csv_;
   AppendFile evaluations_csv_;

@@ -73,6 +73,9 @@ class Trainer {
   Learner& learner() { return *learner_; }
   const Learner& learner() const { return *learner_; }
 
+  /// The episode that the last step belongs to; valid until the next Step().
+  const Recording& episode_recording() { return recorder_.recording(environment_.game()); }
+
   /// Between two steps.
   TrainerState SaveState();
   /// Puts a fresh trainer where the saved one was. Replay and learner are restored apart, before. Throws

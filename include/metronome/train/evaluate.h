@@ -49,12 +49,21 @@ struct EvaluationResult {
   double max = 0.0;
 };
 
+/// Sees every step of an evaluation, for whoever records it.
+class EvaluationObserver {
+ public:
+  virtual ~EvaluationObserver() = default;
+  virtual void BeginEpisode(std::uint64_t seed) = 0;
+  virtual void AfterStep(int action, const EpisodeStep& step, const Game& game) = 0;
+  virtual void EndEpisode(const Game& game) = 0;
+};
+
 /// Plays whole episodes on `environment`, or on a game of its own; each one's seed is the next number of
 /// `seeds`. Changes nothing but `seeds` and the policy. Empty when a stop signal came before the last episode
 /// ended.  REQUIRES: episodes > 0. Throws Error (kNonFinite) that names episode and step when a reward or
 /// observation is not finite.
 std::optional<EvaluationResult> Evaluate(TimeLimit& environment, Policy& policy, std::int64_t episodes,
-                                         Rng& seeds);
+                                         Rng& seeds, EvaluationObserver* observer = nullptr);
 std::optional<EvaluationResult> Evaluate(const GameConfig& game, Policy& policy, std::int64_t episodes,
                                          Rng& seeds);
 
