@@ -15,7 +15,7 @@ struct RacerControls {
 /// A car seen from above, advanced in fixed ticks. Coordinates as in RacerTrack.
 ///
 /// Tyres can push the car with an acceleration of at most `grip`, along and across together:
-///   - gas accelerates along the heading by `engine`, the brake slows it; both use at most kPedalShare of that;
+///   - gas accelerates along the heading by `engine`, the brake slows it, with kPedalShare of that at most;
 ///   - what the pedals leave, sqrt(grip^2 - pedal^2), stops the car from going sideways. While the heading
 ///     turns no faster than that allows, the car goes where it points. Turned faster, it slides: it keeps a
 ///     sideways speed, which the tyres go on to wear down.
