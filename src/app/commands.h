@@ -30,6 +30,7 @@ EffectiveConfig LoadConfig(const ConfigOptions& options, const std::string& defa
 struct TrainOptions {
   ConfigOptions config;
   std::optional<std::string> run;
+  std::optional<std::string> resume;  ///< The folder of the run to go on with; then `run` is refused.
 };
 int RunTrain(const TrainOptions& options);
 

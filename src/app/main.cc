@@ -80,11 +80,6 @@ void RefuseExtras(const CLI::App& command, const std::string& name) {
   throw Error(ExitCode::kUsage,
               prefix + "unknown option " + given + "; did you mean " + NearestName(given, known) + "?");
 }
-
-[[noreturn]] void RefuseForNow(const std::string& what) {
-  throw Error(ExitCode::kUsage, what + " is not in this version yet");
-}
-
 int Run(int argc, char** argv) {
   CLI::App app("Trains a deep Q-network to play a 2D game, and keeps perfect time while it does.",
                "metronome");
@@ -109,14 +104,16 @@ int Run(int argc, char** argv) {
 
   CLI::App* const train =
       add_command("train", "Train an agent: a new run in a new folder",
-                  "metronome train --config configs/racer.toml --set learner.learning_rate=1e-3 --seed 3");
+                  "metronome train --config configs/racer.toml --set learner.learning_rate=1e-3 --seed 3\n"
+                  "  metronome train --resume runs/racer-1 --steps 500000");
   const CLI::Option* const train_config =
       AddFlag(train, "--config", "FILE", "The run's configuration (TOML)");
   const CLI::Option* const train_set = AddSet(train, "Set one key; goes over the file; may be repeated");
   const CLI::Option* const train_run =
       AddFlag(train, "--run", "DIR", "The run's folder, which must not exist; default runs/<game>-<n>");
   const CLI::Option* const train_resume =
-      AddFlag(train, "--resume", "DIR", "Go on with an earlier run (not in this version yet)");
+      AddFlag(train, "--resume", "DIR",
+              "Go on with the run in DIR from its newest good checkpoint; --steps raises the total");
   const CLI::Option* const train_steps = AddFlag(train, "--steps", "N", "Stands for train.steps");
   const CLI::Option* const train_seed = AddFlag(train, "--seed", "N", "Stands for train.seed");
   const CLI::Option* const train_device =
@@ -233,9 +230,6 @@ int Run(int argc, char** argv) {
     return RunVersion();
   }
   if (train->parsed()) {
-    if (train_resume->count() > 0) {
-      RefuseForNow("train --resume");
-    }
     TrainOptions options;
     options.config.config = Given(train_config);
     options.config.set = AllGiven(train_set);
@@ -244,6 +238,7 @@ int Run(int argc, char** argv) {
     options.config.device = Given(train_device);
     options.config.threads = Given(train_threads);
     options.run = Given(train_run);
+    options.resume = Given(train_resume);
     return RunTrain(options);
   }
   if (eval->parsed()) {

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "app/commands.h"
+#include "app/config_table.h"
 #include "metronome/core/error.h"
 #include "metronome/core/memory.h"
 #include "metronome/core/text.h"
 #include "metronome/learner/device.h"
+#include "metronome/train/checkpoint.h"
 #include "metronome/train/run.h"
 #include "train/trainer.h"
 
@@ -73,11 +75,7 @@ void CheckMemory(const EffectiveConfig& effective, const GameSpec& game) {
 
 /// Refuses checkpoints that the disk can't hold. The run's tables are small beside them.
 void CheckDisk(const EffectiveConfig& effective, const GameSpec& game, std::filesystem::path folder) {
-  // The newest, the best, and one more while it is written; in each the weights, the target and two moments.
-  const std::int64_t checkpoints = effective.config.checkpoint.keep + 2;
-  constexpr std::int64_t kSavedVectors = 4;
-  const std::int64_t needed =
-      checkpoints * kSavedVectors * kFloatBytes * SizeOf(effective.config, game).weights;
+  const std::int64_t needed = MostCheckpointBytes(effective.config, game);
   std::error_code error;
   folder = std::filesystem::absolute(folder.empty() ? "runs" : folder, error);
   while (!std::filesystem::exists(folder, error) && folder.has_relative_path()) {
@@ -86,10 +84,10 @@ void CheckDisk(const EffectiveConfig& effective, const GameSpec& game, std::file
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
   if (!error && space.available < static_cast<std::uintmax_t>(needed)) {
     throw Error(ExitCode::kInputOutput,
-                folder.string() + ": " + std::to_string(checkpoints) + " checkpoints of this network need " +
-                    FormatBytes(needed) +
+                folder.string() + ": the checkpoints need up to " + FormatBytes(needed) +
                     " of disk (checkpoint.keep = " + std::to_string(effective.config.checkpoint.keep) +
-                    "), and " + FormatBytes(static_cast<std::int64_t>(space.available)) + " are free");
+                    ", replay.capacity = " + std::to_string(effective.config.replay.capacity) + "), and " +
+                    FormatBytes(static_cast<std::int64_t>(space.available)) + " are free");
   }
 }
 
@@ -102,9 +100,72 @@ void CheckDevice(const EffectiveConfig& effective) {
   }
 }
 
+/// What the machine must have for a run.
+void CheckMachine(const EffectiveConfig& effective, const std::filesystem::path& folder) {
+  const GameSpec game = MakeGame(effective.config.game.name, effective.config.game.parameters)->spec();
+  CheckMemory(effective, game);
+  CheckDisk(effective, game, folder);
+  CheckDevice(effective);
+}
+
+/// Whether a run that goes on may do so with another value: what decides how long it runs and what it tells,
+/// and nothing that decides how it learns.
+bool MayChange(const ConfigKey& key) {
+  return key.full_name() == "train.steps" || key.section == "eval" || key.section == "checkpoint" ||
+         key.section == "log";
+}
+
+/// Refuses the first key whose value differs from the run's own, but for those that may.
+void CheckUnchanged(const RunConfig& saved, const EffectiveConfig& effective) {
+  if (saved.game.name != effective.config.game.name) {
+    throw Error(ExitCode::kUsage, OriginOf(effective, "game.name") + "game.name: the run plays " +
+                                      saved.game.name + " and can't go on with " +
+                                      effective.config.game.name);
+  }
+  const auto text = [](const std::optional<ConfigValue>& value) {
+    return value ? FormatConfigValue(*value) : std::string("none");
+  };
+  for (const ConfigKey& key : AllConfigKeys(&FindGame(saved.game.name))) {
+    const std::string before = text(key.value(saved));
+    const std::string now = text(key.value(effective.config));
+    if (before == now || MayChange(key)) continue;
+    throw Error(ExitCode::kUsage, OriginOf(effective, key.full_name()) + key.full_name() + ": the run has " +
+                                      before + " and can't go on with " + now +
+                                      "; train.steps, [eval], [checkpoint] and [log] may change");
+  }
+}
+
+int ResumeTrain(const TrainOptions& options) {
+  if (options.run)
+    throw Error(ExitCode::kUsage, "--run: a run that goes on stays in its folder, " + *options.resume);
+  if (options.resume->empty()) throw Error(ExitCode::kUsage, "--resume: the folder's name is empty");
+  const std::filesystem::path folder = *options.resume;
+  std::vector<std::string> notes;
+  const Checkpoint checkpoint = ReadNewestCheckpoint(folder, notes);
+  if (!notes.empty()) notes.push_back("goes on from the older checkpoint " + checkpoint.path.string());
+
+  const std::string saved_name = (checkpoint.path / "config.toml").string();
+  const RunConfig saved = ParseSavedConfig(checkpoint.config_text, saved_name);
+  const EffectiveConfig effective = LoadConfig(options.config, checkpoint.config_text);
+  CheckUnchanged(saved, effective);
+  const std::int64_t done = checkpoint.state.trainer.steps;
+  if (done >= effective.config.train.steps) {
+    throw Error(ExitCode::kUsage, folder.string() + ": the run has done " + std::to_string(done) + " of " +
+                                      std::to_string(effective.config.train.steps) +
+                                      " steps; to go on, raise the total with --steps");
+  }
+  CheckMachine(effective, folder);
+  RunRequest request;
+  request.config = effective.config;
+  request.folder = folder;
+  request.config_text = FormatConfig(effective, false);
+  return ResumeTraining(request, checkpoint, notes);
+}
+
 }  // namespace
 
 int RunTrain(const TrainOptions& options) {
+  if (options.resume) return ResumeTrain(options);
   if (!options.config.config) {
     throw Error(ExitCode::kUsage, "train: --config FILE is missing; try --config configs/racer.toml");
   }
@@ -123,10 +184,7 @@ int RunTrain(const TrainOptions& options) {
     throw Error(ExitCode::kUsage,
                 "--run: " + request.folder.string() + " exists already, and no run is ever overwritten");
   }
-  const GameSpec game = MakeGame(effective.config.game.name, effective.config.game.parameters)->spec();
-  CheckMemory(effective, game);
-  CheckDisk(effective, game, request.folder);
-  CheckDevice(effective);
+  CheckMachine(effective, request.folder);
   return RunTraining(request);
 }
 

@@ -1,6 +1,7 @@
 #include "metronome/core/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -200,6 +201,17 @@ void WholeFolder::RemoveTemporaries(const fs::path& parent) {
     if (error) Fail(entry.path(), "remove", error.value());
   }
 }
+
+FolderLock::FolderLock(const fs::path& folder) {
+  // The folder itself is locked, so no file is left behind.
+  descriptor_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0) Fail(folder, "open", errno);
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  close(descriptor_);
+  throw Error(ExitCode::kInputOutput, folder.string() + ": another process is using this folder");
+}
+
+FolderLock::~FolderLock() { close(descriptor_); }
 
 AppendFile::AppendFile(fs::path path) : path_(std::move(path)) {
   // Written once, so that its pages are taken now and not one by one while a run fills it, which would look

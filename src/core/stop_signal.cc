@@ -23,7 +23,13 @@ void StopSignal::Install() {
   action.sa_handler = OnStopSignal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;  // reads and writes in progress go on
-  for (const int signal : {SIGINT, SIGTERM}) METRONOME_CHECK_EQ(sigaction(signal, &action, nullptr), 0);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction present = {};
+    METRONOME_CHECK_EQ(sigaction(signal, nullptr, &present), 0);
+    // A program under nohup goes on when its terminal closes.
+    if (signal == SIGHUP && present.sa_handler == SIG_IGN) continue;
+    METRONOME_CHECK_EQ(sigaction(signal, &action, nullptr), 0);
+  }
 }
 
 int StopSignal::received() { return received_signal.load(std::memory_order_relaxed); }

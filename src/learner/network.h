@@ -18,10 +18,6 @@ struct DenseShape {
 /// The hidden layers of `spec` and then the output layer.
 std::vector<DenseShape> DenseShapes(const NetworkSpec& spec);
 
-/// The weights and biases of `spec`, layer by layer, as they lie in the flat vectors of Learner: weight (out,
-/// in) row-major, then bias (out), with no gap between.
-std::vector<NamedTensor> TensorsOf(const NetworkSpec& spec);
-
 /// Elements of one flat vector.
 std::int64_t FlatSize(const std::vector<NamedTensor>& tensors);
 

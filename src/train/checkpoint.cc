@@ -306,6 +306,27 @@ std::int64_t WriteCheckpoint(const fs::path& folder, Learner& learner, const Gam
   return bytes;
 }
 
+std::int64_t MostCheckpointBytes(const RunConfig& config, const GameSpec& game) {
+  constexpr std::int64_t kRecordBytes = 12;
+  constexpr std::int64_t kBytesOfOtherParts = 64 * 1024;
+  const std::int64_t checkpoints = config.checkpoint.keep + 1;
+  std::int64_t weights = 0;
+  for (const NamedTensor& tensor : TensorsOf({game.observation.shape, game.num_actions(), config.network})) {
+    weights += tensor.size;
+  }
+  const auto vectors =
+      static_cast<std::int64_t>(kVectors.size()) * weights * static_cast<std::int64_t>(sizeof(float));
+  // Each transition may be an episode, with two observations. Between two checkpoints at most `period` are
+  // new.
+  const std::int64_t element_bytes = game.observation.type == ElementType::kUint8 ? 1 : 4;
+  const std::int64_t transition = kRecordBytes + 2 * game.observation.size() * element_bytes;
+  const std::int64_t capacity = std::min(config.replay.capacity, config.train.steps);
+  const std::int64_t news = std::min(config.checkpoint.period, capacity);
+  const std::int64_t held = capacity + (checkpoints - 1) * news;
+  return (checkpoints + 1) * (vectors + kBytesOfOtherParts) + held * transition +
+         checkpoints * ReplayArchive::kSegmentBytes;
+}
+
 Checkpoint ReadCheckpoint(const fs::path& folder) {
   Checkpoint checkpoint;
   checkpoint.path = folder;

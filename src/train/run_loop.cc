@@ -75,14 +75,17 @@ void DropRowsAfter(const fs::path& path, std::int64_t step, const char* header) 
 }
 
 /// The run's folder, its tables as they stood at the checkpoint.
-fs::path PrepareRunFolder(const RunRequest& request, const Checkpoint* checkpoint) {
+fs::path PrepareRunFolder(const RunRequest& request, const Checkpoint* checkpoint,
+                          std::optional<FolderLock>& lock) {
   if (checkpoint == nullptr) {
     const fs::path folder = MakeRunFolder(request);
+    lock.emplace(folder);
     WriteFileWhole(folder / "episodes.csv", kEpisodesHeader);
     WriteFileWhole(folder / "evals.csv", kEvaluationsHeader);
     fs::create_directory(folder / "checkpoints");
     return folder;
   }
+  lock.emplace(request.folder);
   WholeFolder::RemoveTemporaries(request.folder);
   WholeFolder::RemoveTemporaries(request.folder / "checkpoints");
   DropRowsAfter(request.folder / "episodes.csv", checkpoint->state.trainer.steps, kEpisodesHeader);
@@ -118,7 +121,7 @@ RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::uni
       evaluation_stream_(static_cast<std::uint64_t>(config_.train.seed), "evaluation"),
       greedy_(MakeGreedyPolicy(trainer_.learner(), trainer_.network_spec().num_actions, 0.0, Rng(0))),
       starting_point_(Restore(checkpoint)),
-      folder_(PrepareRunFolder(request, checkpoint)),
+      folder_(PrepareRunFolder(request, checkpoint, lock_)),
       recordings_(folder_, WithLimit(config_.game, trainer_.max_episode_steps())),
       progress_({folder_ / "log.txt", request.quiet}),
       episodes_csv_(folder_ / "episodes.csv"),
@@ -211,6 +214,7 @@ void RunLoop::LogStart() {
                         static_cast<long long>(trainer_.replay().capacity()),
                         static_cast<long long>(trainer_.replay().bytes()),
                         FormatBytes(trainer_.replay().bytes()).c_str()));
+  progress_.Info("checkpoints: up to " + FormatBytes(MostCheckpointBytes(config_, game)) + " of disk");
 }
 
 void RunLoop::AfterStep(const Trainer::StepReport& report, std::int64_t now) {

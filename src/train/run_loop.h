@@ -85,6 +85,7 @@ class RunLoop {
   Rng evaluation_stream_;
   std::unique_ptr<Policy> greedy_;
   const StartingPoint starting_point_;
+  std::optional<FolderLock> lock_;  // of the folder
   const std::filesystem::path folder_;
   RunRecordings recordings_;
   Progress progress_;

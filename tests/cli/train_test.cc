@@ -59,6 +59,24 @@ std::vector<std::string> Lines(const std::string& text) {
   return lines;
 }
 
+/// episodes.csv without what is measured.
+std::string RowsButTimes(const fs::path& run) {
+  std::string text;
+  for (const std::string& row : Lines(ReadText(run / "episodes.csv"))) {
+    const std::vector<std::string> columns = Columns(row);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const bool is_measured = (i >= 10 && i <= 13) || i == 15;
+      text += is_measured ? "," : columns[i] + ",";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string Weights(const fs::path& run) {
+  return ReadText(run / "checkpoints" / "4000" / "weights.safetensors");
+}
+
 class TrainTest : public ::testing::Test {
  protected:
   Program::Options Options(const std::vector<std::string>& arguments) const {
@@ -199,30 +217,15 @@ TEST_F(TrainTest, EqualSeedsGiveEqualRunsAndAnotherSeedAnother) {
   const fs::path first = Train("first");
   const fs::path second = Train("second");
   const fs::path other = Train("other", {"--seed", "2"});
-  const auto without_times = [](const fs::path& run) {
-    std::string text;
-    for (const std::string& row : Lines(ReadText(run / "episodes.csv"))) {
-      const std::vector<std::string> columns = Columns(row);
-      for (std::size_t i = 0; i < columns.size(); ++i) {
-        const bool is_measured = (i >= 10 && i <= 13) || i == 15;
-        text += is_measured ? "," : columns[i] + ",";
-      }
-      text += "\n";
-    }
-    return text;
-  };
-  const auto weights = [](const fs::path& run) {
-    return ReadText(run / "checkpoints" / "4000" / "weights.safetensors");
-  };
-  EXPECT_EQ(without_times(second), without_times(first));
-  EXPECT_EQ(weights(second), weights(first));
-  EXPECT_GT(weights(first).size(), 1282U * 4 * sizeof(float));
-  EXPECT_NE(without_times(other), without_times(first));
-  EXPECT_NE(weights(other), weights(first));
+  EXPECT_EQ(RowsButTimes(second), RowsButTimes(first));
+  EXPECT_EQ(Weights(second), Weights(first));
+  EXPECT_GT(Weights(first).size(), 1282U * 4 * sizeof(float));
+  EXPECT_NE(RowsButTimes(other), RowsButTimes(first));
+  EXPECT_NE(Weights(other), Weights(first));
 }
 
 TEST_F(TrainTest, StopsAtASignalWithACheckpointOfItsLastStep) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const std::string name = "run-" + std::to_string(signal);
     StartEndlessRun(name);
     program_->Signal(signal);
@@ -340,6 +343,86 @@ TEST_F(TrainTest, ComputesTheSameWithTheAutogradEngineUpToRounding) {
       EXPECT_EQ(other[column], row[column]) << "row " << i;
     }
   }
+}
+
+/// A run of 4000 steps that is stopped somewhere on its way by `signal`.
+class ResumeTest : public TrainTest {
+ protected:
+  void StopOnItsWay(const std::string& name, int signal) {
+    program_ =
+        std::make_unique<Program>(Options({"train", "--config", kSmoke, "--run", name, "--set",
+                                           "checkpoint.period=300", "--set", "train.update_period=1"}));
+    const fs::path run = folder_.path() / name;
+    WaitFor([&] {
+      return !program_->Running() || (fs::exists(run / "checkpoints") && Numbered(run).size() == 2);
+    });
+    program_->Signal(signal);
+    program_->Wait();
+  }
+};
+
+TEST_F(ResumeTest, RunThatWasStoppedOrKilledAndGoesOnIsTheRunThatWasNot) {
+  const fs::path whole = Train("whole");
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    const std::string name = "stopped-" + std::to_string(signal);
+    StopOnItsWay(name, signal);
+    const ProgramResult result = Run({"train", "--resume", name});
+    // A fast machine may have been through before the signal came; then there is nothing to go on with.
+    if (result.code == 2) GTEST_SKIP() << "the run ended before its signal: " << result.error;
+    ASSERT_EQ(result.code, 0) << result.error;
+    EXPECT_THAT(result.error, HasSubstr("goes on from step "));
+    EXPECT_EQ(RowsButTimes(folder_.path() / name), RowsButTimes(whole));
+    EXPECT_EQ(Weights(folder_.path() / name), Weights(whole));
+  }
+}
+
+TEST_F(ResumeTest, FinishedRunNeedsMoreStepsToGoOn) {
+  Train("run");
+  EXPECT_THAT(Refusal({"train", "--resume", "run"}, 2),
+              AllOf(HasSubstr("4000 of 4000"), HasSubstr("--steps")));
+  const ProgramResult result = Run({"train", "--resume", "run", "--steps", "5000"});
+  EXPECT_EQ(result.code, 0) << result.error;
+  EXPECT_THAT(Numbered(folder_.path() / "run"), ElementsAre(4000, 5000));
+  EXPECT_THAT(ReadText(folder_.path() / "run" / "config.toml"), HasSubstr("\nsteps = 5000\n"));
+}
+
+TEST_F(ResumeTest, WhatDecidesHowItLearnsCantChange) {
+  Train("run");
+  EXPECT_THAT(
+      Refusal({"train", "--resume", "run", "--steps", "5000", "--set", "learner.learning_rate=0.01"}, 2),
+      AllOf(HasSubstr("learner.learning_rate"), HasSubstr("0.001"), HasSubstr("0.01")));
+  EXPECT_THAT(Refusal({"train", "--resume", "run", "--steps", "5000", "--seed", "9"}, 2),
+              AllOf(HasSubstr("train.seed"), HasSubstr("1"), HasSubstr("9")));
+  const ProgramResult result = Run({"train", "--resume", "run", "--steps", "4100", "--set", "eval.period=50",
+                                    "--set", "checkpoint.keep=1", "--set", "log.tensorboard=false"});
+  EXPECT_EQ(result.code, 0) << result.error;
+  EXPECT_THAT(Numbered(folder_.path() / "run"), ElementsAre(4100));
+}
+
+TEST_F(ResumeTest, FolderThatHoldsNoRunIsRefusedInOneLine) {
+  Refusal({"train", "--resume", "nowhere"}, 1);
+  fs::create_directories(folder_.path() / "empty");
+  EXPECT_THAT(Refusal({"train", "--resume", "empty"}, 3), HasSubstr("no checkpoint"));
+  EXPECT_THAT(Refusal({"train", "--resume", "empty", "--run", "other"}, 2), HasSubstr("--run"));
+  Refusal({"train", "--resume", ""}, 2);
+}
+
+TEST_F(ResumeTest, FolderInUseIsRefused) {
+  StartEndlessRun("run");
+  WaitFor([&] { return !Numbered(folder_.path() / "run").empty(); });
+  EXPECT_THAT(Refusal({"train", "--resume", "run"}, 1), HasSubstr("another process"));
+  program_->Signal(SIGTERM);
+  EXPECT_EQ(program_->Wait().code, 128 + SIGTERM);
+}
+
+TEST_F(ResumeTest, BadNewestCheckpointIsToldAndAnOlderOneUsed) {
+  const fs::path whole = Train("whole");
+  const fs::path run = Train("run");
+  fs::resize_file(run / "checkpoints" / "4000" / "weights.safetensors", 100);
+  const ProgramResult result = Run({"train", "--resume", "run"});
+  EXPECT_EQ(result.code, 0) << result.error;
+  EXPECT_THAT(result.error, AllOf(HasSubstr("4000/weights.safetensors"), HasSubstr("older checkpoint")));
+  EXPECT_EQ(Weights(run), Weights(whole));
 }
 
 }  // namespace

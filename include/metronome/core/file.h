@@ -49,6 +49,19 @@ class WholeFolder {
   bool committed_ = false;
 };
 
+/// While it lives, no other process gets the lock of the same folder; ends with the process, however that
+/// ends. Throws Error (kInputOutput) when another has it. A file system without locks gives it to everyone.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
 /// A file that only grows: logs and tables. Rows are gathered in a fixed buffer and handed to the system by
 /// Flush(), or when the buffer is full.  Append() and Flush() allocate nothing.
 class AppendFile {

@@ -3,12 +3,13 @@
 
 namespace metronome {
 
-/// Turns SIGINT and SIGTERM into a request that the training loop reads at each step boundary.
-/// Installed by train before libtorch and other libraries start, and again after, since some install
-/// handlers of their own. Further signals while the run saves change nothing: saving takes seconds.
+/// Turns SIGINT, SIGTERM and SIGHUP (unless it is ignored, as under nohup) into a request that the training
+/// loop reads at each step boundary. Installed by train before libtorch and other libraries start, and again
+/// after, since some install handlers of their own. Further signals while the run saves change nothing:
+/// saving takes seconds.
 class StopSignal {
  public:
-  /// Takes over both signals, for the life of the process.
+  /// Takes over the signals, for the life of the process.
   static void Install();
 
   /// The number of the first signal received since Install(), 0 while there was none. Async-signal-safe,

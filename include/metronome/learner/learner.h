@@ -93,6 +93,10 @@ class Learner {
 std::unique_ptr<Learner> MakeLearner(const NetworkSpec& spec, const LearnerConfig& config,
                                      const DeviceConfig& device, Rng& weights);
 
+/// The weights and biases of `spec`, layer by layer, as they lie in the flat vectors of Learner: weight (out,
+/// in) row-major, then bias (out), with no gap between.
+std::vector<NamedTensor> TensorsOf(const NetworkSpec& spec);
+
 /// Floating-point operations of one update's matrix products, a multiply-add counted as two: the forward
 /// passes of the online network over s, of the target network over s' and with double DQN of the online
 /// network over s', the gradients of all weights, and those of all activations but the observations.

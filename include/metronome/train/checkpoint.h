@@ -68,6 +68,10 @@ std::int64_t WriteCheckpoint(const std::filesystem::path& folder, Learner& learn
                              const NetworkSpec& network, const std::string& config_text,
                              const CheckpointState& state, ReplayArchive* replay = nullptr);
 
+/// Bytes of disk that a run's checkpoints take at the most: the kept ones, the best, and one more while it is
+/// written. Kept checkpoints share the segments of the replay that they have in common.
+std::int64_t MostCheckpointBytes(const RunConfig& config, const GameSpec& game);
+
 /// Throws Error (kBadCheckpoint), one line that names the file and what is wrong with it: a part that is
 /// missing, cut, changed or foreign, another format or version, weights that don't fit their description.
 Checkpoint ReadCheckpoint(const std::filesystem::path& folder);
