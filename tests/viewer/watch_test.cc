@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -181,6 +182,39 @@ TEST_F(WatchTest, ReplaysARecordingExactly) {
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("length " + std::to_string(recording.actions.size()) + ", terminated"),
                     HasSubstr("seed 7")));
+}
+
+TEST_F(WatchTest, ARunLeavesRecordingsThatReplay) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(Run() / "recordings")) {
+    names.push_back(entry.path().filename().string());
+    const ProgramResult result =
+        Call({"watch", entry.path().string(), "--episodes", "1", "--speed", "fastest"});
+    EXPECT_EQ(result.code, 0) << result.error;
+    EXPECT_THAT(result.output, StartsWith("episode 1: return "));
+  }
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("best.recording", "latest.recording",
+                                                     "eval-best.recording", "eval-worst.recording"));
+}
+
+TEST_F(WatchTest, PlayNamesTheBestAgentOfTheRunsHere) {
+  // The run's own step limit is another than the game's: its recordings are not of the same rules.
+  fs::create_directories(folder_.path() / "runs" / "one" / "recordings");
+  const fs::path recording = MakeRecording();
+  fs::copy(recording, folder_.path() / "runs" / "one" / "recordings" / "best.recording");
+  fs::copy(Run(), folder_.path() / "runs" / "two", fs::copy_options::recursive);
+  const fs::path output = folder_.path() / "output.txt";
+  Program::Options options = With({"play", "cartpole"}, kDummy);
+  options.output_file = output;
+  Program play(options);
+  for (int i = 0; i < 2000 && play.Running() && (!fs::exists(output) || fs::file_size(output) == 0); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  play.Signal(SIGTERM);
+  const ProgramResult result = play.Wait();
+  char expected[64];
+  std::snprintf(expected, sizeof expected, "best agent: %.2f;", ReadRecording(recording).episode_return);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("best by hand: none yet"), HasSubstr(expected)));
 }
 
 TEST_F(WatchTest, RefusesABadRecording) {
