@@ -165,15 +165,35 @@ double HiddenGradient(const PackedShape& shape, const HiddenTile& tile, std::int
 
 void OutputForward(const OutputShape& shape, const float* weights, std::int64_t rows, ConstRows x, Rows q) {
   const std::int64_t whole = shape.inputs / kLanes * kLanes;
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const float* input = x.row(row);
+  const float* biases = weights + shape.bias_offset();
+  const auto rest = [&](const float* input, const float* weight, float sum) {
+    for (std::int64_t i = whole; i < shape.inputs; ++i) sum += input[i] * weight[i];
+    return sum;
+  };
+  // As many rows as a vector has lanes: their sums over lanes are made together, in the same order as one
+  // alone.
+  std::int64_t row = 0;
+  for (; row + kLanes <= rows; row += kLanes) {
+    for (std::int64_t action = 0; action < shape.actions; ++action) {
+      const float* weight = weights + action * shape.stride();
+      Vector sums[kLanes] = {};
+      for (std::int64_t i = 0; i < whole; i += kLanes) {
+        const Vector w = Load(weight + i);
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) sums[r] += Load(x.row(row + r) + i) * w;
+      }
+      const Vector together = simd::SumLanesOfEach(sums);
+      for (int r = 0; r < kLanes; ++r) {
+        q.row(row + r)[action] = rest(x.row(row + r), weight, together[r]) + biases[action];
+      }
+    }
+  }
+  for (; row < rows; ++row) {
     for (std::int64_t action = 0; action < shape.actions; ++action) {
       const float* weight = weights + action * shape.stride();
       Vector sums = {};
-      for (std::int64_t i = 0; i < whole; i += kLanes) sums += Load(input + i) * Load(weight + i);
-      float sum = simd::SumLanes(sums);
-      for (std::int64_t i = whole; i < shape.inputs; ++i) sum += input[i] * weight[i];
-      q.row(row)[action] = sum + weights[shape.bias_offset() + action];
+      for (std::int64_t i = 0; i < whole; i += kLanes) sums += Load(x.row(row) + i) * Load(weight + i);
+      q.row(row)[action] = rest(x.row(row), weight, simd::SumLanes(sums)) + biases[action];
     }
   }
 }
@@ -251,7 +271,26 @@ void Transpose(const PackedShape& shape, const HiddenTile& tile, const float* we
   const std::int64_t first_output = tile.panel * PackedShape::kPanelWidth;
   const std::int64_t outputs = std::min(width, shape.outputs() - first_output);
   const std::int64_t last_weight = std::min(tile.last_input, shape.inputs());
-  for (std::int64_t input = tile.first_input; input < last_weight; ++input) {
+  std::int64_t input = tile.first_input;
+  // Squares of kLanes by kLanes in registers, as far as they go.
+  for (; input % kLanes == 0 && input + kLanes <= last_weight; input += kLanes) {
+    const float* from = weights + shape.OffsetOf(input, first_output);
+    float* to = transposed_weights + transposed.OffsetOf(first_output, input);
+    const std::int64_t step = transposed.panel_width(input / PackedShape::kPanelWidth);
+    std::int64_t output = 0;
+    for (; output + kLanes <= outputs; output += kLanes) {
+      Vector square[kLanes];
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) square[i] = Load(from + i * width + output);
+      simd::Transpose(square);
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) Store(to + (output + i) * step, square[i]);
+    }
+    for (; output < outputs; ++output) {
+      for (int i = 0; i < kLanes; ++i) to[output * step + i] = from[i * width + output];
+    }
+  }
+  for (; input < last_weight; ++input) {
     const float* from = weights + shape.OffsetOf(input, first_output);
     float* to = transposed_weights + transposed.OffsetOf(first_output, input);
     const std::int64_t step = transposed.panel_width(input / PackedShape::kPanelWidth);

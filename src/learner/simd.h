@@ -1,7 +1,9 @@
 #ifndef METRONOME_LEARNER_SIMD_H_
 #define METRONOME_LEARNER_SIMD_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace metronome::simd {
 
@@ -42,6 +44,68 @@ inline float SumLanes(Vector value) {
     for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
   }
   return lanes[0];
+}
+
+namespace internal {
+
+/// Of two vectors the lanes that `S` tells: Low<S> takes left[j] where bit S of j is 0 and right[j - S] where
+/// it is 1; High<S> takes left[j + S] and right[j].
+#if defined(__clang__)
+template <int S, std::size_t... J>
+inline Vector Low(Vector left, Vector right, std::index_sequence<J...>) {
+  return __builtin_shufflevector(left, right, ((J & S) == 0 ? J : kLanes + J - S)...);
+}
+template <int S, std::size_t... J>
+inline Vector High(Vector left, Vector right, std::index_sequence<J...>) {
+  return __builtin_shufflevector(left, right, ((J & S) == 0 ? J + S : kLanes + J)...);
+}
+#else
+typedef std::int32_t Mask __attribute__((vector_size(kLanes * 4)));
+template <int S, std::size_t... J>
+inline Vector Low(Vector left, Vector right, std::index_sequence<J...>) {
+  constexpr Mask kMask = {static_cast<std::int32_t>((J & S) == 0 ? J : kLanes + J - S)...};
+  return __builtin_shuffle(left, right, kMask);
+}
+template <int S, std::size_t... J>
+inline Vector High(Vector left, Vector right, std::index_sequence<J...>) {
+  constexpr Mask kMask = {static_cast<std::int32_t>((J & S) == 0 ? J + S : kLanes + J)...};
+  return __builtin_shuffle(left, right, kMask);
+}
+#endif
+using Lanes = std::make_index_sequence<kLanes>;
+
+template <int S>
+[[gnu::always_inline]] inline void TransposeStage(Vector (&rows)[kLanes]) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kLanes; ++r) {
+    if ((r & S) != 0) continue;
+    const Vector low = Low<S>(rows[r], rows[r + S], Lanes{});
+    rows[r + S] = High<S>(rows[r], rows[r + S], Lanes{});
+    rows[r] = low;
+  }
+  if constexpr (S > 1) TransposeStage<S / 2>(rows);
+}
+
+template <int S>
+[[gnu::always_inline]] inline void SumStage(Vector (&rows)[kLanes]) {
+#pragma GCC unroll 16
+  for (int r = 0; r < S; ++r) {
+    rows[r] = Low<S>(rows[r], rows[r + S], Lanes{}) + High<S>(rows[r], rows[r + S], Lanes{});
+  }
+  if constexpr (S > 1) SumStage<S / 2>(rows);
+}
+
+}  // namespace internal
+
+/// Turns a square of kLanes vectors: lane j of row i becomes lane i of row j.
+[[gnu::always_inline]] inline void Transpose(Vector (&rows)[kLanes]) {
+  internal::TransposeStage<kLanes / 2>(rows);
+}
+
+/// A vector of the sums of each row's lanes, each added up in the order of SumLanes(). Uses up `rows`.
+[[gnu::always_inline]] inline Vector SumLanesOfEach(Vector (&rows)[kLanes]) {
+  internal::SumStage<kLanes / 2>(rows);
+  return rows[0];
 }
 
 inline constexpr std::int64_t RoundUp(std::int64_t value, std::int64_t multiple) {
