@@ -36,8 +36,8 @@ constexpr float kCartHeight = 0.26f;
 constexpr float kWheelRadius = 0.085f;
 constexpr float kPoleLength = 1.0f;
 constexpr Color kSky = {24, 30, 44};
-constexpr int kSkyBands = 24;
-constexpr Color kGlow = {84, 108, 160, 6};  // one more coat of it in each band towards the ground
+constexpr Color kHorizon = {48, 62, 98};
+constexpr int kSkyBands = 32;  // from the one to the other
 constexpr Color kHills = {32, 40, 58};
 constexpr Color kNearHills = {37, 46, 66};
 constexpr Color kGround = {44, 54, 75};
@@ -87,7 +87,12 @@ void DrawScenery(DrawList& out) {
   out.Rectangle(0.0f, 0.0f, kPictureWidth, kPictureHeight, kSky);
   for (int band = 1; band < kSkyBands; ++band) {
     const float top = kRailY * static_cast<float>(band) / kSkyBands;
-    out.Rectangle(0.0f, top, kPictureWidth, kPictureHeight - top, kGlow);
+    const auto mixed = [&](int high, int low) {
+      return static_cast<std::uint8_t>(high + (low - high) * band / kSkyBands);
+    };
+    const Color color = {mixed(kSky.red, kHorizon.red), mixed(kSky.green, kHorizon.green),
+                         mixed(kSky.blue, kHorizon.blue)};
+    out.Rectangle(0.0f, top, kPictureWidth, kRailY / kSkyBands, color);
   }
   const std::array<DrawPoint, 9> hills = {{{0.0f, 2.5f},
                                            {0.8f, 2.15f},

@@ -256,7 +256,9 @@ void Racer::DrawSenses(DrawList& out) const {
 std::optional<CloseUp> Racer::close_up() const {
   constexpr float kCloseUpWidth = 72.0f;     // m
   constexpr double kLookAheadSeconds = 0.3;  // so that more is seen of where it goes
-  return CloseUp{ToPicture(car_.position + kLookAheadSeconds * car_.velocity), kCloseUpWidth};
+  return CloseUp{.center = ToPicture(car_.position + kLookAheadSeconds * car_.velocity),
+                 .width = kCloseUpWidth,
+                 .subject = ToPicture(car_.position)};
 }
 
 }  // namespace metronome

@@ -208,8 +208,8 @@ void FramePainter::PaintMap(Session& session, const CloseUp& close_up, PixelArea
                               static_cast<float>(map.height) + 2 * border, 2 * border, kBackground);
   map_.Paint(session.picture(), spec.draw_width, spec.draw_height, scale, 0, 0, map, canvas);
   canvas.SetClip(map);
-  const DrawPoint at = {static_cast<float>(map.left) + close_up.center.x * scale,
-                        static_cast<float>(map.top) + close_up.center.y * scale};
+  const DrawPoint at = {static_cast<float>(map.left) + close_up.subject.x * scale,
+                        static_cast<float>(map.top) + close_up.subject.y * scale};
   canvas.FillCircle(at, 0.36f * line_, kBackground);
   canvas.FillCircle(at, 0.26f * line_, kAccent);
   canvas.SetClip(area);

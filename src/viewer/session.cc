@@ -331,10 +331,13 @@ const DrawList& Session::picture() {
 std::optional<CloseUp> Session::close_up() const {
   if (!close_up_after_ || !close_up_before_) return close_up_after_;
   const float share = Share();
-  CloseUp result = *close_up_after_;
-  result.center.x = close_up_before_->center.x + share * (result.center.x - close_up_before_->center.x);
-  result.center.y = close_up_before_->center.y + share * (result.center.y - close_up_before_->center.y);
-  result.width = close_up_before_->width + share * (result.width - close_up_before_->width);
+  const auto between = [share](float from, float to) { return from + share * (to - from); };
+  const CloseUp& from = *close_up_before_;
+  const CloseUp& to = *close_up_after_;
+  CloseUp result;
+  result.center = {between(from.center.x, to.center.x), between(from.center.y, to.center.y)};
+  result.width = between(from.width, to.width);
+  result.subject = {between(from.subject.x, to.subject.x), between(from.subject.y, to.subject.y)};
   return result;
 }
 

@@ -66,6 +66,7 @@ struct StepResult {
 struct CloseUp {
   DrawPoint center;    ///< In cells.
   float width = 0.0f;  ///< Of the part, in cells.
+  DrawPoint subject;   ///< What is followed, for a mark on the map; in cells.
 };
 
 /// A 2D game advanced in fixed ticks. Reads no clock and no global state and never draws to a screen: a pure
