@@ -26,7 +26,7 @@ done
 debian_without() {
   local package body=
   for package in libeigen3-dev nlohmann-json3-dev libgtest-dev libgmock-dev libxxhash-dev libopenblas-dev \
-    libsdl2-dev libsdl2-gfx-dev libpng-dev libspdlog-dev libcli11-dev libtomlplusplus-dev libtorch-dev; do
+    libsdl2-dev libpng-dev libspdlog-dev libcli11-dev libtomlplusplus-dev libtorch-dev; do
     case " $* " in
       *" $package "*) ;;
       *) body="${body}echo $package installed
@@ -42,7 +42,7 @@ debian_without() {
 mac_without() {
   local formula
   mkdir -p "$work/brew prefix/opt"
-  for formula in eigen nlohmann-json googletest xxhash sdl2 sdl2_gfx libpng spdlog cli11 tomlplusplus pytorch; do
+  for formula in eigen nlohmann-json googletest xxhash sdl2 libpng spdlog cli11 tomlplusplus pytorch; do
     case " $* " in
       *" $formula "*) ;;
       *) mkdir "$work/brew prefix/opt/$formula" ;;
@@ -108,7 +108,7 @@ apt-get install -y * ninja-build libxxhash-dev libtorch-dev'
 *apt-get install * libxxhash-dev'
     ;;
   WithoutTorchNeedsNeitherTorchNorSdl)
-    debian_without libtorch-dev libopenblas-dev libsdl2-dev libsdl2-gfx-dev libpng-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
+    debian_without libtorch-dev libopenblas-dev libsdl2-dev libpng-dev libspdlog-dev libcli11-dev libtomlplusplus-dev
     run --no-torch
     expect code "$code" 0
     expect said "$said" 'setup: nothing is missing'
@@ -184,10 +184,10 @@ apt-get install * libxxhash-dev'
     expect did "$did" "--set libblas.so.3-$triplet /usr/lib/$triplet/openblas-*/libblas.so.3"
     ;;
   InstallsWithHomebrewOnAMac)
-    mac_without sdl2_gfx pytorch
+    mac_without sdl2 pytorch
     run
     expect code "$code" 0
-    expect did "$did" 'brew install sdl2_gfx pytorch'
+    expect did "$did" 'brew install sdl2 pytorch'
     run --print
     expect did "$did" ''
     ;;
