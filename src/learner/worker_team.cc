@@ -34,10 +34,10 @@ bool WaitAwake(const Done& done, int yields) {
 
 }  // namespace
 
-WorkerTeam::WorkerTeam(int threads) {
+WorkerTeam::WorkerTeam(int threads) : tickets_(static_cast<std::size_t>(threads)) {
   METRONOME_CHECK_GE(threads, 1);
   threads_.reserve(static_cast<std::size_t>(threads - 1));
-  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { Work(static_cast<std::size_t>(i)); });
 }
 
 WorkerTeam::~WorkerTeam() {
@@ -48,44 +48,55 @@ WorkerTeam::~WorkerTeam() {
 }
 
 void WorkerTeam::Run(std::int64_t parts, void* context, Function function) {
-  METRONOME_DCHECK(parts < static_cast<std::int64_t>(kPartMask));
-  const std::uint64_t round = (ticket_.load(std::memory_order_relaxed) >> kPartBits) + 1;
-  ticket_.store(round << kPartBits | kPartMask,
-                std::memory_order_release);  // closed: no part has this number
+  METRONOME_DCHECK(parts < static_cast<std::int64_t>(kClosed));
+  const std::uint64_t round = (tickets_[0].value.load(std::memory_order_relaxed) >> kPartBits) + 1;
+  for (Ticket& ticket : tickets_) {
+    ticket.value.store(round << kPartBits | kClosed, std::memory_order_release);
+  }
   parts_.store(parts, std::memory_order_release);
   context_.store(context, std::memory_order_release);
   function_.store(function, std::memory_order_release);
   finished_.store(0, std::memory_order_relaxed);  // every part of the job before was counted before it ended
-  ticket_.store(round << kPartBits, std::memory_order_release);
+  for (Ticket& ticket : tickets_) ticket.value.store(round << kPartBits, std::memory_order_release);
   alarm_.fetch_add(1);
   alarm_.notify_all();  // no system call while nobody sleeps
 
-  DoParts(round);
+  DoParts(round, 0);
   const auto done = [&] { return finished_.load(std::memory_order_acquire) == parts; };
   while (!WaitAwake(done, kYields)) {
   }
 }
 
-void WorkerTeam::DoParts(std::uint64_t round) {
-  while (true) {
-    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
-    if (ticket >> kPartBits != round) return;
-    const auto part = static_cast<std::int64_t>(ticket & kPartMask);
-    if (part >= parts_.load(std::memory_order_acquire)) return;
-    void* const context = context_.load(std::memory_order_acquire);
-    const Function function = function_.load(std::memory_order_acquire);
-    if (!ticket_.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
-    function(context, part);
-    finished_.fetch_add(1, std::memory_order_release);
+void WorkerTeam::DoParts(std::uint64_t round, std::size_t self) {
+  const std::size_t threads = tickets_.size();
+  for (std::size_t offset = 0; offset < threads; ++offset) {
+    const std::size_t owner = (self + offset) % threads;
+    std::atomic<std::uint64_t>& value = tickets_[owner].value;
+    while (true) {
+      std::uint64_t ticket = value.load(std::memory_order_acquire);
+      if (ticket >> kPartBits != round) return;
+      const std::int64_t parts = parts_.load(std::memory_order_acquire);
+      const auto begin = parts * static_cast<std::int64_t>(owner) / static_cast<std::int64_t>(threads);
+      const auto end = parts * static_cast<std::int64_t>(owner + 1) / static_cast<std::int64_t>(threads);
+      const std::int64_t part = begin + static_cast<std::int64_t>(ticket & kClosed);
+      if (part >= end) break;
+      void* const context = context_.load(std::memory_order_acquire);
+      const Function function = function_.load(std::memory_order_acquire);
+      if (!value.compare_exchange_strong(ticket, ticket + 1, std::memory_order_acq_rel)) continue;
+      function(context, part);
+      finished_.fetch_add(1, std::memory_order_release);
+    }
   }
 }
 
-void WorkerTeam::Work() {
+void WorkerTeam::Work(std::size_t self) {
   std::uint64_t seen = 0;
   while (true) {
     const std::uint32_t alarm = alarm_.load();
+    std::uint64_t ticket = 0;
     const auto woken = [&] {
-      return ticket_.load(std::memory_order_acquire) >> kPartBits != seen ||
+      ticket = tickets_[self].value.load(std::memory_order_acquire);
+      return (ticket >> kPartBits != seen && (ticket & kClosed) != kClosed) ||
              ending_.load(std::memory_order_relaxed);
     };
     if (!WaitAwake(woken, kYields)) {
@@ -93,8 +104,8 @@ void WorkerTeam::Work() {
       continue;
     }
     if (ending_.load(std::memory_order_relaxed)) return;
-    seen = ticket_.load(std::memory_order_acquire) >> kPartBits;
-    DoParts(seen);
+    seen = ticket >> kPartBits;
+    DoParts(seen, self);
   }
 }
 
