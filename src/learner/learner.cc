@@ -1,6 +1,8 @@
 #include "metronome/learner/learner.h"
 
 #include <algorithm>
+#include <limits>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,19 +19,14 @@ namespace metronome {
 namespace {
 
 constexpr int kMaxMeasuredThreads = 8;
-constexpr int kMeasuredRounds = 9;
+constexpr int kMeasuredPasses = 8;
+constexpr int kMeasuredRounds = 5;
 constexpr std::int64_t kNanosecondsPerRound = 4'000'000;
 
-/// Nanoseconds of one update of a scratch learner with so many threads: the median over rounds of some
-/// milliseconds.
-double MeasureUpdate(const NetworkSpec& spec, const LearnerConfig& config, int threads,
-                     std::span<const float> weights) {
-  StaticLearner learner(spec, config, threads, weights);
-  Rng rng(0);
-  for (float& value : learner.batch().observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
-  for (float& value : learner.batch().next_observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
+/// Nanoseconds of one update: the median over rounds of some milliseconds.
+double MeasureUpdate(StaticLearner& learner) {
   std::vector<double> rounds;
-  for (int round = 0; round <= kMeasuredRounds; ++round) {
+  for (int round = 0; round < kMeasuredRounds; ++round) {
     const std::int64_t start = MonotonicNanoseconds();
     std::int64_t now = start;
     int updates = 0;
@@ -38,10 +35,20 @@ double MeasureUpdate(const NetworkSpec& spec, const LearnerConfig& config, int t
       ++updates;
       now = MonotonicNanoseconds();
     } while (now - start < kNanosecondsPerRound);
-    if (round > 0) rounds.push_back(static_cast<double>(now - start) / updates);  // the first one warms up
+    rounds.push_back(static_cast<double>(now - start) / updates);
   }
   std::nth_element(rounds.begin(), rounds.begin() + kMeasuredRounds / 2, rounds.end());
   return rounds[kMeasuredRounds / 2];
+}
+
+/// A learner to measure, with something in its batch.
+std::unique_ptr<StaticLearner> MakeScratchLearner(const NetworkSpec& spec, const LearnerConfig& config,
+                                                  int threads, std::span<const float> weights) {
+  auto learner = std::make_unique<StaticLearner>(spec, config, threads, weights);
+  Rng rng(0);
+  for (float& value : learner->batch().observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
+  for (float& value : learner->batch().next_observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
+  return learner;
 }
 
 /// The number of threads with the fastest update, of 1, 2, 4, ... up to the machine's. A larger team must be
@@ -49,16 +56,24 @@ double MeasureUpdate(const NetworkSpec& spec, const LearnerConfig& config, int t
 int ChooseThreads(const NetworkSpec& spec, const LearnerConfig& config, std::span<const float> weights) {
   const int cores =
       std::max(1, std::min(static_cast<int>(std::thread::hardware_concurrency()), kMaxMeasuredThreads));
-  int best = 1;
-  double best_time = 0.0;
+  std::vector<std::unique_ptr<StaticLearner>> learners;
   for (int threads = 1; threads <= cores; threads *= 2) {
-    const double time = MeasureUpdate(spec, config, threads, weights);
-    if (threads == 1 || time < 0.9 * best_time) {
-      best = threads;
-      best_time = time;
+    learners.push_back(MakeScratchLearner(spec, config, threads, weights));
+  }
+  // Each in turn, several times, and its best counts: what else the machine did for a moment must not decide
+  // a run of hours. The same threads all the time, since the system takes a while to give a new thread a core
+  // of its own.
+  std::vector<double> times(learners.size(), std::numeric_limits<double>::infinity());
+  for (int pass = 0; pass < kMeasuredPasses; ++pass) {
+    for (std::size_t i = 0; i < learners.size(); ++i) {
+      times[i] = std::min(times[i], MeasureUpdate(*learners[i]));
     }
   }
-  return best;
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    if (times[i] < 0.9 * times[best]) best = i;
+  }
+  return learners[best]->threads();
 }
 
 }  // namespace

@@ -223,6 +223,8 @@ void RunLoop::AfterStep(const Trainer::StepReport& report, std::int64_t now) {
   // The learning phase begins with the first update; where an update is due only every few steps, those
   // between belong to it as well.
   if (trainer_.learner().updates() > 0) {
+    // Episodes may be long, and the first tenth of the learning has a memory of its own.
+    if (!has_noted_memory_) NoteMemory(ResidentBytes());
     flatness_.AddStep(report.times.total);
     Watch(report, now);
   }
@@ -260,6 +262,7 @@ void RunLoop::Watch(const Trainer::StepReport& report, std::int64_t now) {
 
 void RunLoop::NoteMemory(std::int64_t resident_bytes) {
   if (trainer_.learner().updates() == 0) return;
+  has_noted_memory_ = true;
   flatness_.AddMemory(resident_bytes);
   if (const auto message = watchdog_.AddMemory(resident_bytes, trainer_.steps())) progress_.Warn(*message);
 }

@@ -141,6 +141,16 @@ TEST_F(RunTest, EvaluatingChangesNothingInTraining) {
   EXPECT_EQ(weights[0], weights[1]);
 }
 
+TEST_F(RunTest, MemoryOfTheFirstTenthIsMeasuredAlthoughNoEpisodeEndsInIt) {
+  request_.config.game.max_episode_steps = 0;
+  request_.config.game.parameters = GameParameters(FindGame("racer").parameters);
+  request_.config.game.name = "racer";
+  request_.config.exploration = {0.0, 0.0, 0};
+  request_.config.train.steps = 150;
+  RunTraining(request_);
+  EXPECT_THAT(ReadFile(request_.folder / "log.txt"), testing::Not(testing::HasSubstr("memory 0 B")));
+}
+
 TEST_F(RunTest, ExistingFolderIsRefusedAndLeftAlone) {
   fs::create_directories(request_.folder);
   WriteFileWhole(request_.folder / "mine", "text");
