@@ -1,5 +1,9 @@
 #include "learner/worker_team.h"
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #include "metronome/core/check.h"
 
 namespace metronome {
@@ -17,6 +21,28 @@ void Pause() {
   asm volatile("yield");
 #endif
 }
+
+#if defined(__linux__)
+
+/// The core that this thread runs on.
+int CurrentCore() { return sched_getcpu(); }
+
+/// Moves this thread to another core, if it may run on another.
+void LeaveCore(int core) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(static_cast<std::size_t>(core), &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0) return;
+  sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+#else
+
+int CurrentCore() { return -1; }
+void LeaveCore(int) {}
+
+#endif
 
 /// Spins and then yields until `done` is true. False when it isn't after `yields` of these.
 template <typename Done>
@@ -61,6 +87,7 @@ void WorkerTeam::Run(std::int64_t parts, void* context, Function function) {
   alarm_.fetch_add(1);
   alarm_.notify_all();  // no system call while nobody sleeps
 
+  caller_core_.store(CurrentCore(), std::memory_order_relaxed);
   DoParts(round, 0);
   const auto done = [&] { return finished_.load(std::memory_order_acquire) == parts; };
   while (!WaitAwake(done, kYields)) {
@@ -104,6 +131,10 @@ void WorkerTeam::Work(std::size_t self) {
       continue;
     }
     if (ending_.load(std::memory_order_relaxed)) return;
+    // The system may have woken this thread on the caller's core, where it is in the way, and can leave it
+    // there for a minute although another core is idle.
+    const int core = caller_core_.load(std::memory_order_relaxed);
+    if (core >= 0 && CurrentCore() == core) LeaveCore(core);
     seen = ticket >> kPartBits;
     DoParts(seen, self);
   }

@@ -34,7 +34,8 @@ class WorkerTeam {
       for (std::int64_t part = 0; part < parts; ++part) job(part);
       return;
     }
-    Run(parts, &job, [](void* context, std::int64_t part) {
+    // A job that is const stays so: the function below gives it its type back.
+    Run(parts, const_cast<void*>(static_cast<const void*>(&job)), [](void* context, std::int64_t part) {
       (*static_cast<std::remove_reference_t<Job>*>(context))(part);
     });
   }
@@ -59,6 +60,7 @@ class WorkerTeam {
   std::vector<Ticket> tickets_;  // by thread; 0 is the caller
   std::vector<std::thread> threads_;
   std::atomic<bool> ending_{false};
+  std::atomic<int> caller_core_{-1};  // where the caller was last seen; -1 where the system doesn't say
   alignas(64) std::atomic<std::int64_t> finished_{0};  // parts of the present job
   alignas(64) std::atomic<std::uint32_t> alarm_{0};    // changes with each job; what sleepers wait on
   // The present job. Written while the tickets are closed, so whoever reads a new value finds his ticket

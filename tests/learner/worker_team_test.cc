@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
 
 #include <atomic>
 #include <chrono>
@@ -87,6 +90,40 @@ TEST(WorkerTeamTest, WakesUpAfterALongRest) {
   }
   EXPECT_EQ(calls.load(), 15);
 }
+
+#if defined(__linux__)
+TEST(WorkerTeamTest, LeavesTheCallersCoreToTheCaller) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "there is one core alone";
+  WorkerTeam team(2);
+  // The caller goes wherever the other thread is, again and again; that one must not stay there.
+  int shared = 0;
+  constexpr int kRounds = 40;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> core{-1};
+    const std::thread::id caller = std::this_thread::get_id();
+    const auto look = [&](std::int64_t) {
+      if (std::this_thread::get_id() != caller) core = sched_getcpu();
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    };
+    team.ForEach(4, look);
+    if (core.load() < 0) continue;
+    cpu_set_t there;
+    CPU_ZERO(&there);
+    CPU_SET(static_cast<std::size_t>(core.load()), &there);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(there), &there), 0);
+    const int callers = core.load();
+    for (int job = 0; job < 5; ++job) {
+      core = -1;
+      team.ForEach(4, look);
+    }
+    shared += core.load() == callers ? 1 : 0;
+    ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  }
+  EXPECT_LT(shared, kRounds / 4);
+}
+#endif
 
 TEST(WorkerTeamTest, AllocatesNothing) {
   METRONOME_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
