@@ -106,7 +106,7 @@ class RunLoop {
   FlatnessMonitor flatness_;
   Watchdog watchdog_;
   bool has_noted_memory_ = false;  // since learning began
-  std::int64_t allocations_ = 0;  // heap blocks taken in the trainer's steps once learning has begun
+  std::int64_t allocations_ = 0;   // heap blocks taken in the trainer's steps once learning has begun
   std::optional<double> best_mean_ = starting_point_.best_mean;
   std::int64_t best_step_ = starting_point_.best_step;
   bool reached_stop_return_ = false;

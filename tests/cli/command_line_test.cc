@@ -175,8 +175,7 @@ TEST_F(CommandLineTest, TrainRefusesCheckpointsThatTheDiskCannotHold) {
     GTEST_SKIP() << "needs 2 GiB of memory and less than 1 TiB of disk";
   }
   Write("run.toml", std::string(kRun) + "[network]\nhidden = [8192, 8192]\n[checkpoint]\nkeep = 1000\n");
-  EXPECT_THAT(Refusal({"train", "--config", "run.toml"}, 1),
-              HasSubstr("the checkpoints need up to 1007."));
+  EXPECT_THAT(Refusal({"train", "--config", "run.toml"}, 1), HasSubstr("the checkpoints need up to 1007."));
 }
 
 TEST_F(CommandLineTest, TrainNeverOverwritesARun) {

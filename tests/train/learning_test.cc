@@ -1,4 +1,5 @@
-// Whole runs that must learn: what the unit tests can't see, such as a sign that is wrong in two places, shows here.
+// Whole runs that must learn: what the unit tests can't see, such as a sign that is wrong in two places,
+// shows here.
 
 #include <gtest/gtest.h>
 
