@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -39,7 +40,9 @@ template <typename States>
 auto StateKey(const States& states, const torch::Tensor& parameter) {
   using Key = typename std::decay_t<decltype(states)>::key_type;
   if constexpr (std::is_same_v<Key, std::string>) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
+    std::ostringstream text;
+    text << parameter.unsafeGetTensorImpl();
+    return text.str();
   } else {
     return static_cast<Key>(parameter.unsafeGetTensorImpl());
   }
