@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "app/agent.h"
 #include "app/commands.h"
 #include "metronome/core/error.h"
 #include "metronome/core/rng.h"
@@ -43,7 +45,7 @@ std::string Decimals(double value) {
 
 std::string Ending(const EpisodeOutcome& episode) { return episode.terminated ? "terminated" : "truncated"; }
 
-Player LoadAgent(const EvalOptions& options, double epsilon, std::uint64_t seed) {
+Player LoadTrainedPlayer(const EvalOptions& options, double epsilon, std::uint64_t seed) {
   if (!options.set.empty()) {
     throw Error(ExitCode::kUsage,
                 "--set " + options.set.front() +
@@ -56,26 +58,16 @@ Player LoadAgent(const EvalOptions& options, double epsilon, std::uint64_t seed)
                                       " is a game: say who plays it, --policy random or --policy scripted");
   }
   const std::filesystem::path path = FindCheckpoint(options.target);
-  const Checkpoint checkpoint = ReadCheckpoint(path);
-  RunConfig config = ParseSavedConfig(checkpoint.config_text, (path / "config.toml").string());
-
-  const GameSpec spec = MakeGame(config.game.name, config.game.parameters)->spec();
-  const NetworkSpec network = NetworkSpecFor(spec, config.network);
-  // One observation at a time: neither a batch nor another device than the processor would be of use.
-  config.learner.engine = Engine::kStatic;
-  config.learner.batch_size = 1;
-  const DeviceConfig device = {.name = "cpu", .threads = 1};
-  Rng unused_weights(0);
+  Agent agent = LoadAgent(path);
 
   Player player;
-  player.learner = MakeLearner(network, config.learner, device, unused_weights);
-  RestoreLearner(checkpoint, config.game.name, network, *player.learner);
+  player.learner = std::move(agent.learner);
   player.policy =
-      MakeGreedyPolicy(*player.learner, network.num_actions, epsilon, Rng(seed, "eval exploration"));
-  player.game = config.game;
+      MakeGreedyPolicy(*player.learner, agent.network.num_actions, epsilon, Rng(seed, "eval exploration"));
+  player.game = agent.config.game;
   player.kind = "greedy";
   player.source = path.string();
-  player.step = checkpoint.state.trainer.steps;
+  player.step = agent.step;
   return player;
 }
 
@@ -163,7 +155,7 @@ int RunEval(const EvalOptions& options) {
 
   const auto stream_seed = static_cast<std::uint64_t>(seed);
   const Player player =
-      options.policy ? LoadPolicy(options, stream_seed) : LoadAgent(options, epsilon, stream_seed);
+      options.policy ? LoadPolicy(options, stream_seed) : LoadTrainedPlayer(options, epsilon, stream_seed);
   // A stream of its own: these episodes are none of those that chose a run's best checkpoint.
   Rng seeds(stream_seed, "eval episodes");
   const std::optional<EvaluationResult> result = Evaluate(player.game, *player.policy, episodes, seeds);
