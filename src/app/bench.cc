@@ -213,7 +213,17 @@ std::string Formatted(const char* format, double value) {
 }
 
 std::string Describe(const RunConfig& config) {
-  std::string text = config.game.name + ", hidden [";
+  std::string text = config.game.name;
+  if (!config.network.conv.empty()) {
+    text += ", conv [";
+    for (std::size_t i = 0; i < config.network.conv.size(); ++i) {
+      const auto& [filters, kernel, stride] = config.network.conv[i];
+      text += (i == 0 ? "[" : ", [") + std::to_string(filters) + ", " + std::to_string(kernel) + ", " +
+              std::to_string(stride) + "]";
+    }
+    text += "]";
+  }
+  text += ", hidden [";
   for (std::size_t i = 0; i < config.network.hidden.size(); ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(config.network.hidden[i]);
   }
@@ -279,6 +289,7 @@ void PrintJson(const RunConfig& config, const Report& report) {
   json["hash"] = Hexadecimal(report.hash);
   nlohmann::ordered_json& learning = json["learning"];
   learning["game"] = config.game.name;
+  learning["conv"] = config.network.conv;
   learning["hidden"] = config.network.hidden;
   learning["batch_size"] = config.learner.batch_size;
   learning["update_period"] = config.train.update_period;

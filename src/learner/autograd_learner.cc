@@ -3,6 +3,7 @@
 #include <torch/nn/functional/loss.h>
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/conv.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/utils/clip_grad.h>
 #include <torch/optim/adam.h>
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -27,6 +30,12 @@ namespace functional = torch::nn::functional;
 
 torch::nn::Sequential MakeModule(const NetworkSpec& spec) {
   torch::nn::Sequential module;
+  for (const ConvShape& shape : ConvShapes(spec)) {
+    module->push_back(torch::nn::Conv2d(
+        torch::nn::Conv2dOptions(shape.channels, shape.filters, shape.kernel).stride(shape.stride)));
+    module->push_back(torch::nn::ReLU());
+  }
+  if (!spec.layers.conv.empty()) module->push_back(torch::nn::Flatten());
   const std::vector<DenseShape> shapes = DenseShapes(spec);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     module->push_back(torch::nn::Linear(shapes[i].inputs, shapes[i].outputs));
@@ -54,7 +63,9 @@ class AutogradLearner : public Learner {
                   std::span<const float> weights)
       : config_(config),
         threads_(threads),
-        observation_size_(DenseShapes(spec).front().inputs),
+        observation_size_(std::accumulate(spec.observation_shape.begin(), spec.observation_shape.end(),
+                                          std::int64_t{1}, std::multiplies<>())),
+        observation_shape_(spec.observation_shape),
         num_actions_(spec.num_actions),
         tensors_(TensorsOf(spec)),
         online_module_(MakeModule(spec)),
@@ -81,7 +92,7 @@ class AutogradLearner : public Learner {
     METRONOME_CHECK_EQ(static_cast<std::int64_t>(observation.size()), observation_size_);
     METRONOME_CHECK_EQ(static_cast<std::int64_t>(q_values.size()), num_actions_);
     const torch::NoGradGuard no_gradient;
-    const torch::Tensor q = online_module_->forward(FromFloats(observation, {1, observation_size_}));
+    const torch::Tensor q = online_module_->forward(FromFloats(observation, Rows(1)));
     std::copy_n(q.data_ptr<float>(), q_values.size(), q_values.data());
   }
 
@@ -89,8 +100,8 @@ class AutogradLearner : public Learner {
 
   UpdateResult Update() override {
     const std::int64_t rows = config_.batch_size;
-    const torch::Tensor observations = FromFloats(observations_, {rows, observation_size_});
-    const torch::Tensor next_observations = FromFloats(next_observations_, {rows, observation_size_});
+    const torch::Tensor observations = FromFloats(observations_, Rows(rows));
+    const torch::Tensor next_observations = FromFloats(next_observations_, Rows(rows));
     const torch::Tensor actions = torch::from_blob(actions_.data(), {rows}, torch::kInt32).to(torch::kInt64);
     const torch::Tensor rewards = FromFloats(rewards_, {rows});
     const torch::Tensor discounts = FromFloats(discounts_, {rows});
@@ -163,6 +174,13 @@ class AutogradLearner : public Learner {
   }
 
  private:
+  /// The shape of so many observations.
+  std::vector<std::int64_t> Rows(std::int64_t rows) const {
+    std::vector<std::int64_t> shape = observation_shape_;
+    shape.insert(shape.begin(), rows);
+    return shape;
+  }
+
   /// The floats themselves as a tensor, no copy.
   static torch::Tensor FromFloats(std::span<const float> floats, std::vector<std::int64_t> shape) {
     return torch::from_blob(const_cast<float*>(floats.data()), shape, torch::kFloat32);
@@ -225,6 +243,7 @@ class AutogradLearner : public Learner {
   const LearnerConfig config_;
   const int threads_;
   const std::int64_t observation_size_;
+  const std::vector<std::int64_t> observation_shape_;
   const std::int64_t num_actions_;
   std::vector<NamedTensor> tensors_;
   torch::nn::Sequential online_module_;

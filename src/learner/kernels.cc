@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "learner/tile.h"
 #include "metronome/core/check.h"
 
 namespace metronome::kernels {
@@ -11,59 +12,9 @@ namespace {
 
 using simd::Broadcast;
 using simd::kLanes;
-using simd::kTileRows;
-using simd::kTileVectors;
 using simd::Load;
 using simd::Store;
 using simd::Vector;
-
-/// acc[m][v] += sum over k of a(m, k) * b(k, v): the heart of every product. a(m, k) = a[m * row + k * step],
-/// and b's rows of V vectors lie `b_step` floats apart.
-template <int M, int V>
-[[gnu::always_inline]] inline void MultiplyTile(std::int64_t depth, const float* a, std::int64_t a_row,
-                                                std::int64_t a_step, const float* b, std::int64_t b_step,
-                                                Vector (&acc)[M][V]) {
-  for (std::int64_t k = 0; k < depth; ++k) {
-    Vector bs[V];
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) bs[v] = Load(b + v * kLanes);
-#pragma GCC unroll 16
-    for (int m = 0; m < M; ++m) {
-      const Vector am = Broadcast(a[m * a_row]);
-#pragma GCC unroll 8
-      for (int v = 0; v < V; ++v) acc[m][v] += am * bs[v];
-    }
-    a += a_step;
-    b += b_step;
-  }
-}
-
-/// Calls body.template operator()<M, V>(first) for blocks of rows [first, first + M) that cover [0, rows).
-template <int V, typename Body>
-[[gnu::always_inline]] inline void ForRowBlocks(std::int64_t rows, const Body& body) {
-  std::int64_t row = 0;
-  for (; row + kTileRows <= rows; row += kTileRows) body.template operator()<kTileRows, V>(row);
-  for (; row + 4 <= rows; row += 4) body.template operator()<4, V>(row);
-  if (row + 2 <= rows) {
-    body.template operator()<2, V>(row);
-    row += 2;
-  }
-  if (row < rows) body.template operator()<1, V>(row);
-}
-
-/// Calls the body with the number of vectors of a panel as a constant.
-template <typename Body>
-[[gnu::always_inline]] inline void WithPanelVectors(std::int64_t width, const Body& body) {
-  if (width == kTileVectors * kLanes) {
-    body.template operator()<kTileVectors>();
-    return;
-  }
-  if constexpr (kTileVectors > 2) {
-    if (width == 3 * kLanes) return body.template operator()<3>();
-    if (width == 2 * kLanes) return body.template operator()<2>();
-  }
-  body.template operator()<1>();
-}
 
 }  // namespace
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 #include "learner/float_mode.h"
@@ -26,22 +28,9 @@ constexpr std::int64_t kTileColumns = 64;
 StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& config, int threads,
                              std::span<const float> weights)
     : config_(config), batch_size_(config.batch_size), tensors_(TensorsOf(spec)), team_(threads) {
-  const std::vector<DenseShape> shapes = DenseShapes(spec);
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
-    const auto [inputs, outputs] = shapes[i];
-    const PackedShape shape(inputs, outputs, /*with_bias=*/true);
-    const PackedShape transposed(outputs, inputs, /*with_bias=*/false);
-    const std::int64_t stride = kernels::StrideFor(outputs);
-    const std::int64_t floats = batch_size_ * stride;
-    hidden_.push_back(Hidden{shape, offset, transposed, AlignedBuffer<float>(i == 0 ? 0 : transposed.size()),
-                             AlignedBuffer<float>(floats), AlignedBuffer<float>(floats),
-                             AlignedBuffer<float>(floats), AlignedBuffer<float>(stride), stride});
-    offset += shape.size();
-  }
-  output_ = {shapes.back().inputs, shapes.back().outputs};
-  output_offset_ = offset;
-  const std::int64_t size = offset + output_.size();
+  AddConvolutions(spec);
+  AddHiddenLayers(spec);
+  const std::int64_t size = output_offset_ + output_.size();
   for (AlignedBuffer<float>* flat : {&online_, &target_, &gradient_, &first_moment_, &second_moment_}) {
     *flat = AlignedBuffer<float>(size);
   }
@@ -51,7 +40,8 @@ StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& confi
     plain->resize(plain_size);
   }
 
-  const std::int64_t observation_size = shapes.front().inputs;
+  const std::int64_t observation_size = std::accumulate(
+      spec.observation_shape.begin(), spec.observation_shape.end(), std::int64_t{1}, std::multiplies<>());
   observations_ = AlignedBuffer<float>(batch_size_ * observation_size);
   next_observations_ = AlignedBuffer<float>(batch_size_ * observation_size);
   rewards_ = AlignedBuffer<float>(batch_size_);
@@ -67,25 +57,92 @@ StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& confi
   }
   MakeTiles();
 
-  IndexParameters();
+  IndexParameters(spec);
   const std::vector<float> zeros(plain_size);
   Restore(weights, weights, zeros, zeros, 0, 0);
 }
 
-void StaticLearner::IndexParameters() {
-  for (const Hidden& layer : hidden_) {
-    const PackedShape& shape = layer.shape;
-    for (std::int64_t output = 0; output < shape.outputs(); ++output) {
-      for (std::int64_t input = 0; input < shape.inputs(); ++input) {
-        packed_index_.push_back(layer.offset + shape.OffsetOf(input, output));
+void StaticLearner::AddConvolutions(const NetworkSpec& spec) {
+  for (const ConvShape& conv : ConvShapes(spec)) {
+    const kernels::Patches patches(conv, /*channels_last=*/!layers_.empty());
+    AddLayer(PackedShape(patches.inputs(), conv.filters, /*with_bias=*/true), patches, patches.positions());
+  }
+}
+
+void StaticLearner::AddHiddenLayers(const NetworkSpec& spec) {
+  std::vector<DenseShape> shapes = DenseShapes(spec);
+  // What a convolution gives is padded at each position, and its padding is multiplied by weights that stay
+  // 0.
+  if (!layers_.empty()) {
+    shapes.front().inputs = layers_.back().patches->positions() * layers_.back().shape.padded_outputs();
+  }
+  for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
+    AddLayer(PackedShape(shapes[i].inputs, shapes[i].outputs, /*with_bias=*/true), std::nullopt, 1);
+  }
+  output_ = {shapes.back().inputs, shapes.back().outputs};
+  output_offset_ = layers_.empty() ? 0 : layers_.back().offset + layers_.back().shape.size();
+}
+
+void StaticLearner::AddLayer(const PackedShape& shape, std::optional<kernels::Patches> patches,
+                             std::int64_t positions) {
+  const bool is_first = layers_.empty();
+  const std::int64_t offset = is_first ? 0 : layers_.back().offset + layers_.back().shape.size();
+  const PackedShape transposed(shape.outputs(), shape.inputs(), /*with_bias=*/false);
+  const std::int64_t stride = kernels::StrideFor(positions * shape.padded_outputs());
+  const std::int64_t floats = batch_size_ * stride;
+  const std::int64_t blocks = (batch_size_ + kBlockRows - 1) / kBlockRows;
+  const std::int64_t part_floats = patches ? blocks * shape.size() : 0;
+  layers_.push_back(Layer{
+      shape, offset, std::move(patches), transposed, AlignedBuffer<float>(is_first ? 0 : transposed.size()),
+      AlignedBuffer<float>(floats), AlignedBuffer<float>(floats), AlignedBuffer<float>(floats),
+      AlignedBuffer<float>(stride), AlignedBuffer<float>(part_floats), stride});
+}
+
+void StaticLearner::IndexParameters(const NetworkSpec& spec) {
+  const std::vector<ConvShape> convolutions = ConvShapes(spec);
+  const auto add_layer = [&](const Layer& layer, const std::vector<std::int64_t>& inputs) {
+    for (std::int64_t output = 0; output < layer.shape.outputs(); ++output) {
+      for (const std::int64_t input : inputs) {
+        packed_index_.push_back(layer.offset + layer.shape.OffsetOf(input, output));
       }
     }
-    for (std::int64_t output = 0; output < shape.outputs(); ++output) {
-      packed_index_.push_back(layer.offset + shape.OffsetOf(shape.inputs(), output));
+    for (std::int64_t output = 0; output < layer.shape.outputs(); ++output) {
+      packed_index_.push_back(layer.offset + layer.shape.OffsetOf(layer.shape.inputs(), output));
+    }
+  };
+  for (std::size_t i = 0; i < convolutions.size(); ++i) {
+    std::vector<std::int64_t> inputs;
+    for (std::int64_t channel = 0; channel < convolutions[i].channels; ++channel) {
+      for (std::int64_t row = 0; row < convolutions[i].kernel; ++row) {
+        for (std::int64_t column = 0; column < convolutions[i].kernel; ++column) {
+          inputs.push_back(layers_[i].patches->InputIndex(channel, row, column));
+        }
+      }
+    }
+    add_layer(layers_[i], inputs);
+  }
+  // The inputs of the first layer that is fully connected, as torch orders them: (filters, positions).
+  std::vector<std::int64_t> inputs;
+  if (!convolutions.empty()) {
+    const Layer& below = layers_[convolutions.size() - 1];
+    for (std::int64_t filter = 0; filter < below.shape.outputs(); ++filter) {
+      for (std::int64_t position = 0; position < below.patches->positions(); ++position) {
+        inputs.push_back(position * below.shape.padded_outputs() + filter);
+      }
     }
   }
+  const auto in_order = [](std::int64_t count) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    return order;
+  };
+  for (std::size_t i = convolutions.size(); i < layers_.size(); ++i) {
+    add_layer(layers_[i], inputs.empty() ? in_order(layers_[i].shape.inputs()) : inputs);
+    inputs.clear();
+  }
+  if (inputs.empty()) inputs = in_order(output_.inputs);
   for (std::int64_t action = 0; action < output_.actions; ++action) {
-    for (std::int64_t input = 0; input < output_.inputs; ++input) {
+    for (const std::int64_t input : inputs) {
       packed_index_.push_back(output_offset_ + action * output_.stride() + input);
     }
   }
@@ -95,8 +152,8 @@ void StaticLearner::IndexParameters() {
 }
 
 void StaticLearner::MakeTiles() {
-  for (std::size_t layer = 0; layer < hidden_.size(); ++layer) {
-    const PackedShape& shape = hidden_[layer].shape;
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    const PackedShape& shape = layers_[layer].shape;
     for (std::int64_t panel = 0; panel < shape.num_panels(); ++panel) {
       // The bias, one row more, goes with the last tile rather than into one of its own.
       for (std::int64_t first = 0; first < shape.inputs(); first += kTileInputs) {
@@ -110,7 +167,7 @@ void StaticLearner::MakeTiles() {
   }
   for (std::int64_t first = 0; first < output_.inputs; first += kTileColumns) {
     Tile tile;
-    tile.layer = static_cast<std::int64_t>(hidden_.size());
+    tile.layer = static_cast<std::int64_t>(layers_.size());
     tile.first_column = first;
     tile.last_column = std::min(first + kTileColumns, output_.inputs);
     tiles_.push_back(tile);
@@ -122,15 +179,19 @@ void StaticLearner::QValues(std::span<const float> observation, std::span<float>
   METRONOME_CHECK_EQ(static_cast<std::int64_t>(observation.size()) * batch_size_, observations_.size());
   METRONOME_CHECK_EQ(static_cast<std::int64_t>(q_values.size()), output_.actions);
   Forward(online_.data(), 0, 1, {observation.data(), static_cast<std::int64_t>(observation.size())},
-          &Hidden::act, {q_values.data(), output_.actions});
+          &Layer::act, {q_values.data(), output_.actions});
 }
 
 void StaticLearner::Forward(const float* weights, std::int64_t first, std::int64_t rows,
-                            ConstRows observations, AlignedBuffer<float> Hidden::*workspace, Rows q) {
+                            ConstRows observations, AlignedBuffer<float> Layer::*workspace, Rows q) {
   ConstRows x = observations.from(first);
-  for (Hidden& layer : hidden_) {
+  for (Layer& layer : layers_) {
     const Rows y = layer.rows(layer.*workspace).from(first);
-    kernels::HiddenForward(layer.shape, weights + layer.offset, rows, x, y);
+    if (layer.patches) {
+      kernels::ConvolutionForward(layer.shape, *layer.patches, weights + layer.offset, rows, x, y);
+    } else {
+      kernels::HiddenForward(layer.shape, weights + layer.offset, rows, x, y);
+    }
     x = y;
   }
   kernels::OutputForward(output_, weights + output_offset_, rows, x, q.from(first));
@@ -195,25 +256,47 @@ void StaticLearner::ForwardAndBackward(std::int64_t first, std::int64_t last) {
   const ConstRows next_observations(next_observations_.data(), observation_size);
   const auto q_rows = [&](AlignedBuffer<float>& q) { return Rows{q.data(), output_.actions}; };
 
-  Forward(target_.data(), first, rows, next_observations, &Hidden::scratch, q_rows(next_q_target_));
+  Forward(target_.data(), first, rows, next_observations, &Layer::scratch, q_rows(next_q_target_));
   if (config_.double_dqn) {
-    Forward(online_.data(), first, rows, next_observations, &Hidden::scratch, q_rows(next_q_online_));
+    Forward(online_.data(), first, rows, next_observations, &Layer::scratch, q_rows(next_q_online_));
   }
-  Forward(online_.data(), first, rows, observations, &Hidden::activations, q_rows(q_));
+  Forward(online_.data(), first, rows, observations, &Layer::activations, q_rows(q_));
   TdErrors(first, last);
 
-  if (hidden_.empty()) return;
-  Hidden& top = hidden_.back();
+  if (layers_.empty()) return;
+  Layer& top = layers_.back();
   kernels::OutputBackward(output_, online_.data() + output_offset_, rows, actions_.data() + first,
                           errors_.data() + first, top.rows(top.activations).from(first),
                           top.rows(top.gradients).from(first));
-  for (std::size_t i = hidden_.size() - 1; i > 0; --i) {
-    Hidden& upper = hidden_[i];
-    Hidden& lower = hidden_[i - 1];
-    kernels::HiddenBackward(
-        upper.transposed_shape, upper.transposed.data(), rows, upper.rows(upper.gradients).from(first),
-        lower.rows(lower.activations).from(first), lower.rows(lower.gradients).from(first));
+  Backward(first, last);
+}
+
+void StaticLearner::Backward(std::int64_t first, std::int64_t last) {
+  const std::int64_t rows = last - first;
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    Layer& layer = layers_[i];
+    const ConstRows dy = layer.rows(layer.gradients).from(first);
+    if (layer.patches) {
+      float* part = layer.part_gradients.data() + first / kBlockRows * layer.shape.size();
+      kernels::ConvolutionGradient(layer.shape, *layer.patches, rows, InputsOf(i).from(first), dy, part);
+    }
+    if (i == 0) return;
+    Layer& below = layers_[i - 1];
+    const ConstRows active = below.rows(below.activations).from(first);
+    const Rows dx = below.rows(below.gradients).from(first);
+    if (layer.patches) {
+      kernels::ConvolutionBackward(layer.transposed_shape, *layer.patches, layer.transposed.data(), rows, dy,
+                                   active, dx);
+    } else {
+      kernels::HiddenBackward(layer.transposed_shape, layer.transposed.data(), rows, dy, active, dx);
+    }
   }
+}
+
+ConstRows StaticLearner::InputsOf(std::size_t layer) {
+  if (layer == 0) return {observations_.data(), observations_.size() / batch_size_};
+  Layer& below = layers_[layer - 1];
+  return below.rows(below.activations);
 }
 
 void StaticLearner::TdErrors(std::int64_t first, std::int64_t last) {
@@ -242,24 +325,23 @@ void StaticLearner::TdErrors(std::int64_t first, std::int64_t last) {
 }
 
 double StaticLearner::TileGradient(const Tile& tile) {
-  const bool is_output = tile.layer == static_cast<std::int64_t>(hidden_.size());
-  const std::int64_t observation_size = observations_.size() / batch_size_;
-  ConstRows x(observations_.data(), observation_size);
-  if (tile.layer > 0) {
-    Hidden& below = hidden_[static_cast<std::size_t>(tile.layer - 1)];
-    x = below.rows(below.activations);
-  }
-  if (is_output) {
+  const auto index = static_cast<std::size_t>(tile.layer);
+  if (index == layers_.size()) {
     return kernels::OutputGradient(output_, tile.first_column, tile.last_column, batch_size_, actions_.data(),
-                                   errors_.data(), x, gradient_.data() + output_offset_);
+                                   errors_.data(), InputsOf(index), gradient_.data() + output_offset_);
   }
-  Hidden& layer = hidden_[static_cast<std::size_t>(tile.layer)];
-  return kernels::HiddenGradient(layer.shape, tile.hidden, batch_size_, x, layer.rows(layer.gradients),
-                                 gradient_.data() + layer.offset);
+  Layer& layer = layers_[index];
+  float* gradient = gradient_.data() + layer.offset;
+  if (layer.patches) {
+    return kernels::SumGradients(layer.shape, tile.hidden, layer.part_gradients.size() / layer.shape.size(),
+                                 layer.part_gradients.data(), gradient);
+  }
+  return kernels::HiddenGradient(layer.shape, tile.hidden, batch_size_, InputsOf(index),
+                                 layer.rows(layer.gradients), gradient);
 }
 
 void StaticLearner::TileUpdate(const Tile& tile, const kernels::AdamStep& step, bool sync) {
-  if (tile.layer == static_cast<std::int64_t>(hidden_.size())) {
+  if (tile.layer == static_cast<std::int64_t>(layers_.size())) {
     for (std::int64_t action = 0; action < output_.actions; ++action) {
       const std::int64_t row = output_offset_ + action * output_.stride();
       UpdateRange(row + tile.first_column, row + tile.last_column, step, sync);
@@ -270,7 +352,7 @@ void StaticLearner::TileUpdate(const Tile& tile, const kernels::AdamStep& step, 
     }
     return;
   }
-  Hidden& layer = hidden_[static_cast<std::size_t>(tile.layer)];
+  Layer& layer = layers_[static_cast<std::size_t>(tile.layer)];
   const std::int64_t width = layer.shape.panel_width(tile.hidden.panel);
   const std::int64_t panel = layer.offset + layer.shape.panel_offset(tile.hidden.panel);
   UpdateRange(panel + tile.hidden.first_input * width, panel + tile.hidden.last_input * width, step, sync);
@@ -304,8 +386,8 @@ void StaticLearner::Restore(std::span<const float> online, std::span<const float
 
 void StaticLearner::RefreshTransposed() {
   for (const Tile& tile : tiles_) {
-    if (tile.layer == 0 || tile.layer == static_cast<std::int64_t>(hidden_.size())) continue;
-    Hidden& layer = hidden_[static_cast<std::size_t>(tile.layer)];
+    if (tile.layer == 0 || tile.layer == static_cast<std::int64_t>(layers_.size())) continue;
+    Layer& layer = layers_[static_cast<std::size_t>(tile.layer)];
     kernels::Transpose(layer.shape, tile.hidden, online_.data() + layer.offset, layer.transposed_shape,
                        layer.transposed.data());
   }

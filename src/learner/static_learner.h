@@ -2,9 +2,11 @@
 #define METRONOME_LEARNER_STATIC_LEARNER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "learner/convolution_kernels.h"
 #include "learner/kernels.h"
 #include "learner/worker_team.h"
 #include "metronome/core/aligned_buffer.h"
@@ -12,11 +14,13 @@
 
 namespace metronome {
 
-/// The static plan on the CPU: a multilayer perceptron with its whole update written out by hand over memory
-/// that is taken once. QValues(), Update() and the worker threads allocate nothing.
+/// The static plan on the CPU: convolutions and fully connected layers with their whole update written out by
+/// hand over memory that is taken once. QValues(), Update() and the worker threads allocate nothing.
 ///
 /// An update has three phases, with a barrier of the team after each:
-///   1. rows of the batch are shared out: forward passes, TD errors, backward pass down to every layer's dy;
+///   1. blocks of rows of the batch are shared out: forward passes, TD errors, backward pass down to every
+///      layer's dy, and of a convolution, whose weights are few and whose patches many, the block's part of
+///      the gradient;
 ///   2. tiles of the parameters are shared out: each tile's gradient over all rows, and its sum of squares;
 ///   3. the same tiles: clipping by the norm over all tiles, Adam, target sync, and the transposed weights
 ///   that
@@ -47,30 +51,38 @@ class StaticLearner : public Learner {
   int threads() const override { return team_.size(); }
 
  private:
-  /// A hidden layer: where its parameters begin in the flat vectors, and its workspaces over the batch.
-  struct Hidden {
+  /// A layer below the output, fully connected or a convolution: where its parameters begin in the flat
+  /// vectors, and its workspaces over the batch. Its outputs, W below, are padded with zeros to whole
+  /// vectors, at each position where it is a convolution.
+  struct Layer {
     kernels::PackedShape shape;
     std::int64_t offset;
+    std::optional<kernels::Patches> patches;  // of a convolution
     kernels::PackedShape transposed_shape;
-    AlignedBuffer<float> transposed;   // W as the backward pass reads it; not for the first layer
-    AlignedBuffer<float> activations;  // (B, padded outputs): of s, kept for the backward pass
-    AlignedBuffer<float> scratch;      // (B, padded outputs): of s', online and then target
-    AlignedBuffer<float> gradients;    // (B, padded outputs): dloss / d(before ReLU)
-    AlignedBuffer<float> act;          // (padded outputs): of one observation
-    std::int64_t stride;               // of the rows of all these
+    AlignedBuffer<float> transposed;      // W as the backward pass reads it; not for the first layer
+    AlignedBuffer<float> activations;     // (B, W): of s, kept for the backward pass
+    AlignedBuffer<float> scratch;         // (B, W): of s', online and then target
+    AlignedBuffer<float> gradients;       // (B, W): dloss / d(before ReLU)
+    AlignedBuffer<float> act;             // (W): of one observation
+    AlignedBuffer<float> part_gradients;  // of a convolution: (blocks, shape.size())
+    std::int64_t stride;                  // of the rows of all these but the last
 
     kernels::Rows rows(AlignedBuffer<float>& buffer) const { return {buffer.data(), stride}; }
   };
 
-  /// A share of the parameters: one tile of a hidden layer, or a range of columns of the output layer.
+  /// A share of the parameters: one tile of a layer, or a range of columns of the output layer.
   struct Tile {
-    std::int64_t layer = 0;  // == hidden_.size() for the output layer
+    std::int64_t layer = 0;  // == layers_.size() for the output layer
     kernels::HiddenTile hidden;
     std::int64_t first_column = 0;
     std::int64_t last_column = 0;
   };
 
-  void IndexParameters();
+  void AddConvolutions(const NetworkSpec& spec);
+  void AddHiddenLayers(const NetworkSpec& spec);
+  void AddLayer(const kernels::PackedShape& shape, std::optional<kernels::Patches> patches,
+                std::int64_t positions);
+  void IndexParameters(const NetworkSpec& spec);
   void MakeTiles();
   void RefreshTransposed();
 
@@ -78,8 +90,13 @@ class StaticLearner : public Learner {
   void ForwardAndBackward(std::int64_t first, std::int64_t last);
   /// Q-values of `rows` observations, with the hidden activations left in `workspace` of each layer.
   void Forward(const float* weights, std::int64_t first, std::int64_t rows, kernels::ConstRows observations,
-               AlignedBuffer<float> Hidden::*workspace, kernels::Rows q);
+               AlignedBuffer<float> Layer::*workspace, kernels::Rows q);
+  /// What goes into a layer, of s: the observations, or the activations of the layer below.
+  kernels::ConstRows InputsOf(std::size_t layer);
   void TdErrors(std::int64_t first, std::int64_t last);
+  /// dloss / d(before ReLU) of every layer but the top one, which has it, and a block's part of the gradients
+  /// of the convolutions.
+  void Backward(std::int64_t first, std::int64_t last);
   /// Phase 2 and 3 for one tile.
   double TileGradient(const Tile& tile);
   void TileUpdate(const Tile& tile, const kernels::AdamStep& step, bool sync);
@@ -92,11 +109,11 @@ class StaticLearner : public Learner {
   const std::int64_t batch_size_;
   std::vector<NamedTensor> tensors_;
 
-  std::vector<Hidden> hidden_;
+  std::vector<Layer> layers_;
   kernels::OutputShape output_;
   std::int64_t output_offset_ = 0;
 
-  // Flat vectors in the packed layout: each hidden layer's panels, then the output layer.
+  // Flat vectors in the packed layout: each layer's panels, then the output layer.
   AlignedBuffer<float> online_;
   AlignedBuffer<float> target_;
   AlignedBuffer<float> gradient_;

@@ -94,7 +94,7 @@ std::unique_ptr<Learner> MakeLearner(const NetworkSpec& spec, const LearnerConfi
                                      const DeviceConfig& device, Rng& weights);
 
 /// The weights and biases of `spec`, layer by layer, as they lie in the flat vectors of Learner: weight (out,
-/// in) row-major, then bias (out), with no gap between.
+/// in) or (filters, channels, kernel, kernel), row-major, then bias, with no gap between.
 std::vector<NamedTensor> TensorsOf(const NetworkSpec& spec);
 
 /// Floating-point operations of one update's matrix products, a multiply-add counted as two: the forward
