@@ -1,6 +1,7 @@
 #include "learner/convolution_kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "learner/tile.h"
 #include "metronome/core/check.h"
@@ -14,34 +15,103 @@ using simd::Load;
 using simd::Store;
 using simd::Vector;
 
-/// acc[m][v] += sum over all outputs of these rows of x(patch, first + m) * dy(output, v): the gradient of M
+/// acc[m][v] += sum over all outputs of one row of x(patch, first + m) * dy(output, v): the gradient of M
 /// weights to V vectors of filters, which stay in registers.
 template <int M, int V>
 [[gnu::always_inline]] inline void AddGradients(const Patches& patches, std::int64_t first_input,
-                                                std::int64_t rows, ConstRows x, const float* dy,
-                                                std::int64_t dy_row, std::int64_t dy_step,
+                                                const float* x, const float* dy, std::int64_t dy_step,
                                                 Vector (&acc)[M][V]) {
   const std::int64_t width = patches.out_width();
   const std::int64_t column_step = patches.column_step();
   std::int64_t offsets[M];
   std::copy_n(patches.input_offsets() + first_input, M, offsets);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const float* dys = dy + row * dy_row;
-    for (std::int64_t i = 0; i < patches.out_height(); ++i) {
-      const float* patch = x.row(row) + i * patches.row_step();
-      for (std::int64_t j = 0; j < width; ++j) {
-        Vector ds[V];
+  for (std::int64_t i = 0; i < patches.out_height(); ++i) {
+    const float* patch = x + i * patches.row_step();
+    for (std::int64_t j = 0; j < width; ++j) {
+      Vector ds[V];
 #pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) ds[v] = Load(dys + v * kLanes);
+      for (int v = 0; v < V; ++v) ds[v] = Load(dy + v * kLanes);
 #pragma GCC unroll 16
-        for (int m = 0; m < M; ++m) {
-          const Vector xm = Broadcast(patch[offsets[m]]);
+      for (int m = 0; m < M; ++m) {
+        const Vector xm = Broadcast(patch[offsets[m]]);
 #pragma GCC unroll 8
-          for (int v = 0; v < V; ++v) acc[m][v] += xm * ds[v];
-        }
-        patch += column_step;
-        dys += dy_step;
+        for (int v = 0; v < V; ++v) acc[m][v] += xm * ds[v];
       }
+      patch += column_step;
+      dy += dy_step;
+    }
+  }
+}
+
+/// Calls body(value, output, input) for each float of the row that is not zero and each output it goes into.
+template <typename Body>
+[[gnu::always_inline]] inline void ForEachProduct(const Patches& patches,
+                                                  std::span<const std::int32_t> nonzeros, const float* x,
+                                                  const Body& body) {
+  const std::int64_t width = patches.out_width();
+  const std::int64_t stride = patches.stride();
+  const std::int64_t kernel_row = stride * patches.kernel();
+  for (const std::int32_t index : nonzeros) {
+    const Patches::Reach reach = patches.reaches()[index];
+    const Vector value = Broadcast(x[index]);
+    for (std::int64_t i = 0; i < reach.rows; ++i) {
+      const std::int64_t output = reach.output + i * width;
+      const std::int64_t input = reach.input - i * kernel_row;
+      for (std::int64_t j = 0; j < reach.columns; ++j) body(value, output + j, input - j * stride);
+    }
+  }
+}
+
+/// The outputs of one row for V vectors of filters, each output's sum in registers.
+template <int V>
+[[gnu::always_inline]] inline void DenseForward(const PackedShape& shape, const Patches& patches,
+                                                const float* weights, const float* x, float* y) {
+  const std::int64_t length = patches.run_length();
+  const std::int64_t column_step = patches.column_step();
+  constexpr std::int64_t kWidth = V * kLanes;
+  const float* bias = weights + shape.inputs() * kWidth;
+  for (std::int64_t i = 0; i < patches.out_height(); ++i) {
+    const float* line = x + i * patches.row_step();
+    ForRowBlocks<V>(patches.out_width(), [&]<int M, int N>(std::int64_t j) {
+      Vector acc[M][N];
+      for (int m = 0; m < M; ++m) {
+        for (int v = 0; v < N; ++v) acc[m][v] = Load(bias + v * kLanes);
+      }
+      for (std::int64_t run = 0; run < patches.runs(); ++run) {
+        MultiplyTile<M, N>(length, line + patches.run_offset(run) + j * column_step, column_step, 1,
+                           weights + run * length * kWidth, kWidth, acc);
+      }
+      for (int m = 0; m < M; ++m) {
+        for (int v = 0; v < N; ++v) {
+          Store(y + (j + m) * shape.padded_outputs() + v * kLanes, simd::Max0(acc[m][v]));
+        }
+      }
+    });
+    y += patches.out_width() * shape.padded_outputs();
+  }
+}
+
+/// The same from what is not zero, each product added to the output's sum in memory.
+template <int V>
+[[gnu::always_inline]] inline void SparseForward(const PackedShape& shape, const Patches& patches,
+                                                 const float* weights, std::span<const std::int32_t> nonzeros,
+                                                 const float* x, float* y) {
+  constexpr std::int64_t kWidth = V * kLanes;
+  const std::int64_t step = shape.padded_outputs();
+  const float* bias = weights + shape.inputs() * kWidth;
+  for (std::int64_t i = 0; i < patches.positions(); ++i) {
+    for (int v = 0; v < V; ++v) Store(y + i * step + v * kLanes, Load(bias + v * kLanes));
+  }
+  ForEachProduct(patches, nonzeros, x, [&](Vector value, std::int64_t output, std::int64_t input) {
+    for (int v = 0; v < V; ++v) {
+      float* sum = y + output * step + v * kLanes;
+      Store(sum, Load(sum) + value * Load(weights + input * kWidth + v * kLanes));
+    }
+  });
+  for (std::int64_t i = 0; i < patches.positions(); ++i) {
+    for (int v = 0; v < V; ++v) {
+      float* sum = y + i * step + v * kLanes;
+      Store(sum, simd::Max0(Load(sum)));
     }
   }
 }
@@ -65,6 +135,24 @@ Patches::Patches(const ConvShape& shape, bool channels_last)
       for (std::int64_t i = 0; i < run_length_; ++i) input_offsets_.push_back(run_offsets_.back() + i);
     }
   }
+  if (channels_last) return;
+  // The outputs whose kernel covers a coordinate: the first and how many.
+  const auto covering = [&shape](std::int64_t at, std::int64_t outputs) {
+    const std::int64_t first = at < shape.kernel ? 0 : (at - shape.kernel) / shape.stride + 1;
+    return std::pair(first, std::max<std::int64_t>(std::min(at / shape.stride, outputs - 1) - first + 1, 0));
+  };
+  for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
+    for (std::int64_t y = 0; y < shape.height; ++y) {
+      for (std::int64_t x = 0; x < shape.width; ++x) {
+        const auto [top, rows] = covering(y, out_height_);
+        const auto [left, columns] = covering(x, out_width_);
+        const std::int64_t input = InputIndex(channel, y - top * shape.stride, x - left * shape.stride);
+        reaches_.push_back({static_cast<std::int32_t>(top * out_width_ + left),
+                            static_cast<std::int32_t>(input), static_cast<std::int16_t>(rows),
+                            static_cast<std::int16_t>(columns)});
+      }
+    }
+  }
 }
 
 std::int64_t Patches::InputIndex(std::int64_t channel, std::int64_t row, std::int64_t column) const {
@@ -73,35 +161,32 @@ std::int64_t Patches::InputIndex(std::int64_t channel, std::int64_t row, std::in
                         : (channel * kernel + row) * kernel + column;
 }
 
+void NonZeros::Find(std::int64_t first, std::int64_t rows, ConstRows x) {
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float* values = x.row(row);
+    std::int32_t* indices = indices_.data() + (first + row) * size_;
+    std::int32_t count = 0;
+    for (std::int64_t i = 0; i < size_; ++i) {
+      // Without a branch, which nothing could foresee.
+      indices[count] = static_cast<std::int32_t>(i);
+      count += values[i] != 0.0f ? 1 : 0;
+    }
+    counts_[first + row] = count;
+  }
+}
+
 void ConvolutionForward(const PackedShape& shape, const Patches& patches, const float* weights,
-                        std::int64_t rows, ConstRows x, Rows y) {
-  const std::int64_t length = patches.run_length();
-  const std::int64_t column_step = patches.column_step();
+                        std::int64_t rows, ConstRows x, const NonZeros* nonzeros, std::int64_t first,
+                        Rows y) {
   for (std::int64_t panel = 0; panel < shape.num_panels(); ++panel) {
-    const std::int64_t width = shape.panel_width(panel);
     const float* panel_weights = weights + shape.panel_offset(panel);
-    const float* bias = panel_weights + shape.inputs() * width;
-    WithPanelVectors(width, [&]<int V>() {
+    WithPanelVectors(shape.panel_width(panel), [&]<int V>() {
       for (std::int64_t row = 0; row < rows; ++row) {
         float* outputs = y.row(row) + panel * PackedShape::kPanelWidth;
-        for (std::int64_t i = 0; i < patches.out_height(); ++i) {
-          const float* line = x.row(row) + i * patches.row_step();
-          ForRowBlocks<V>(patches.out_width(), [&]<int M, int N>(std::int64_t j) {
-            Vector acc[M][N];
-            for (int m = 0; m < M; ++m) {
-              for (int v = 0; v < N; ++v) acc[m][v] = Load(bias + v * kLanes);
-            }
-            for (std::int64_t run = 0; run < patches.runs(); ++run) {
-              MultiplyTile<M, N>(length, line + patches.run_offset(run) + j * column_step, column_step, 1,
-                                 panel_weights + run * length * width, width, acc);
-            }
-            for (int m = 0; m < M; ++m) {
-              for (int v = 0; v < N; ++v) {
-                Store(outputs + (j + m) * shape.padded_outputs() + v * kLanes, simd::Max0(acc[m][v]));
-              }
-            }
-          });
-          outputs += patches.out_width() * shape.padded_outputs();
+        if (nonzeros != nullptr && nonzeros->is_sparse(first + row)) {
+          SparseForward<V>(shape, patches, panel_weights, nonzeros->row(first + row), x.row(row), outputs);
+        } else {
+          DenseForward<V>(shape, patches, panel_weights, x.row(row), outputs);
         }
       }
     });
@@ -147,27 +232,41 @@ void ConvolutionBackward(const PackedShape& transposed, const Patches& patches, 
 }
 
 void ConvolutionGradient(const PackedShape& shape, const Patches& patches, std::int64_t rows, ConstRows x,
-                         ConstRows dy, float* gradient) {
+                         const NonZeros* nonzeros, std::int64_t first, ConstRows dy, float* gradient) {
   const std::int64_t step = shape.padded_outputs();
+  std::fill_n(gradient, shape.size(), 0.0f);
   for (std::int64_t panel = 0; panel < shape.num_panels(); ++panel) {
     const std::int64_t width = shape.panel_width(panel);
-    const float* dys = dy.data + panel * PackedShape::kPanelWidth;
-    float* panel_gradient = gradient + shape.panel_offset(panel);
+    float* sums = gradient + shape.panel_offset(panel);
     WithPanelVectors(width, [&]<int V>() {
-      ForRowBlocks<V>(patches.inputs(), [&]<int M, int N>(std::int64_t input) {
-        Vector acc[M][N] = {};
-        AddGradients<M, N>(patches, input, rows, x, dys, dy.stride, step, acc);
-        for (int m = 0; m < M; ++m) {
-          for (int v = 0; v < N; ++v) Store(panel_gradient + (input + m) * width + v * kLanes, acc[m][v]);
-        }
-      });
       Vector biases[V] = {};
       for (std::int64_t row = 0; row < rows; ++row) {
+        const float* dys = dy.row(row) + panel * PackedShape::kPanelWidth;
+        if (nonzeros != nullptr && nonzeros->is_sparse(first + row)) {
+          ForEachProduct(patches, nonzeros->row(first + row), x.row(row),
+                         [&](Vector value, std::int64_t output, std::int64_t input) {
+                           for (int v = 0; v < V; ++v) {
+                             float* sum = sums + input * width + v * kLanes;
+                             Store(sum, Load(sum) + value * Load(dys + output * step + v * kLanes));
+                           }
+                         });
+        } else {
+          ForRowBlocks<V>(patches.inputs(), [&]<int M, int N>(std::int64_t input) {
+            Vector acc[M][N];
+            for (int m = 0; m < M; ++m) {
+              for (int v = 0; v < N; ++v) acc[m][v] = Load(sums + (input + m) * width + v * kLanes);
+            }
+            AddGradients<M, N>(patches, input, x.row(row), dys, step, acc);
+            for (int m = 0; m < M; ++m) {
+              for (int v = 0; v < N; ++v) Store(sums + (input + m) * width + v * kLanes, acc[m][v]);
+            }
+          });
+        }
         for (std::int64_t i = 0; i < patches.positions(); ++i) {
-          for (int v = 0; v < V; ++v) biases[v] += Load(dys + row * dy.stride + i * step + v * kLanes);
+          for (int v = 0; v < V; ++v) biases[v] += Load(dys + i * step + v * kLanes);
         }
       }
-      for (int v = 0; v < V; ++v) Store(panel_gradient + shape.inputs() * width + v * kLanes, biases[v]);
+      for (int v = 0; v < V; ++v) Store(sums + shape.inputs() * width + v * kLanes, biases[v]);
     });
   }
 }

@@ -47,6 +47,11 @@ StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& confi
   rewards_ = AlignedBuffer<float>(batch_size_);
   discounts_ = AlignedBuffer<float>(batch_size_);
   actions_ = AlignedBuffer<std::int32_t>(batch_size_);
+  if (has_convolutions()) {
+    nonzeros_ = kernels::NonZeros(batch_size_, observation_size);
+    next_nonzeros_ = kernels::NonZeros(batch_size_, observation_size);
+    act_nonzeros_ = kernels::NonZeros(1, observation_size);
+  }
   batch_ = {observations_.span(), next_observations_.span(), actions_.span(), rewards_.span(),
             discounts_.span()};
   for (AlignedBuffer<float>* q : {&q_, &next_q_online_, &next_q_target_}) {
@@ -178,17 +183,21 @@ void StaticLearner::MakeTiles() {
 void StaticLearner::QValues(std::span<const float> observation, std::span<float> q_values) {
   METRONOME_CHECK_EQ(static_cast<std::int64_t>(observation.size()) * batch_size_, observations_.size());
   METRONOME_CHECK_EQ(static_cast<std::int64_t>(q_values.size()), output_.actions);
-  Forward(online_.data(), 0, 1, {observation.data(), static_cast<std::int64_t>(observation.size())},
-          &Layer::act, {q_values.data(), output_.actions});
+  const ConstRows row(observation.data(), static_cast<std::int64_t>(observation.size()));
+  if (has_convolutions()) act_nonzeros_.Find(0, 1, row);
+  Forward(online_.data(), 0, 1, row, act_nonzeros_, &Layer::act, {q_values.data(), output_.actions});
 }
 
 void StaticLearner::Forward(const float* weights, std::int64_t first, std::int64_t rows,
-                            ConstRows observations, AlignedBuffer<float> Layer::*workspace, Rows q) {
+                            ConstRows observations, const kernels::NonZeros& nonzeros,
+                            AlignedBuffer<float> Layer::*workspace, Rows q) {
   ConstRows x = observations.from(first);
   for (Layer& layer : layers_) {
     const Rows y = layer.rows(layer.*workspace).from(first);
     if (layer.patches) {
-      kernels::ConvolutionForward(layer.shape, *layer.patches, weights + layer.offset, rows, x, y);
+      const bool is_first = &layer == &layers_.front();
+      kernels::ConvolutionForward(layer.shape, *layer.patches, weights + layer.offset, rows, x,
+                                  is_first ? &nonzeros : nullptr, first, y);
     } else {
       kernels::HiddenForward(layer.shape, weights + layer.offset, rows, x, y);
     }
@@ -256,11 +265,17 @@ void StaticLearner::ForwardAndBackward(std::int64_t first, std::int64_t last) {
   const ConstRows next_observations(next_observations_.data(), observation_size);
   const auto q_rows = [&](AlignedBuffer<float>& q) { return Rows{q.data(), output_.actions}; };
 
-  Forward(target_.data(), first, rows, next_observations, &Layer::scratch, q_rows(next_q_target_));
-  if (config_.double_dqn) {
-    Forward(online_.data(), first, rows, next_observations, &Layer::scratch, q_rows(next_q_online_));
+  if (has_convolutions()) {
+    nonzeros_.Find(first, rows, observations.from(first));
+    next_nonzeros_.Find(first, rows, next_observations.from(first));
   }
-  Forward(online_.data(), first, rows, observations, &Layer::activations, q_rows(q_));
+  Forward(target_.data(), first, rows, next_observations, next_nonzeros_, &Layer::scratch,
+          q_rows(next_q_target_));
+  if (config_.double_dqn) {
+    Forward(online_.data(), first, rows, next_observations, next_nonzeros_, &Layer::scratch,
+            q_rows(next_q_online_));
+  }
+  Forward(online_.data(), first, rows, observations, nonzeros_, &Layer::activations, q_rows(q_));
   TdErrors(first, last);
 
   if (layers_.empty()) return;
@@ -278,7 +293,8 @@ void StaticLearner::Backward(std::int64_t first, std::int64_t last) {
     const ConstRows dy = layer.rows(layer.gradients).from(first);
     if (layer.patches) {
       float* part = layer.part_gradients.data() + first / kBlockRows * layer.shape.size();
-      kernels::ConvolutionGradient(layer.shape, *layer.patches, rows, InputsOf(i).from(first), dy, part);
+      kernels::ConvolutionGradient(layer.shape, *layer.patches, rows, InputsOf(i).from(first),
+                                   i == 0 ? &nonzeros_ : nullptr, first, dy, part);
     }
     if (i == 0) return;
     Layer& below = layers_[i - 1];

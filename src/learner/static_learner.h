@@ -82,6 +82,7 @@ class StaticLearner : public Learner {
   void AddHiddenLayers(const NetworkSpec& spec);
   void AddLayer(const kernels::PackedShape& shape, std::optional<kernels::Patches> patches,
                 std::int64_t positions);
+  bool has_convolutions() const { return !layers_.empty() && layers_.front().patches; }
   void IndexParameters(const NetworkSpec& spec);
   void MakeTiles();
   void RefreshTransposed();
@@ -90,7 +91,7 @@ class StaticLearner : public Learner {
   void ForwardAndBackward(std::int64_t first, std::int64_t last);
   /// Q-values of `rows` observations, with the hidden activations left in `workspace` of each layer.
   void Forward(const float* weights, std::int64_t first, std::int64_t rows, kernels::ConstRows observations,
-               AlignedBuffer<float> Layer::*workspace, kernels::Rows q);
+               const kernels::NonZeros& nonzeros, AlignedBuffer<float> Layer::*workspace, kernels::Rows q);
   /// What goes into a layer, of s: the observations, or the activations of the layer below.
   kernels::ConstRows InputsOf(std::size_t layer);
   void TdErrors(std::int64_t first, std::int64_t last);
@@ -126,6 +127,8 @@ class StaticLearner : public Learner {
   AlignedBuffer<float> rewards_, discounts_;               // (B)
   AlignedBuffer<std::int32_t> actions_;                    // (B)
   BatchView batch_;
+  // Of s, s' and the observation to act on, where the first layer is a convolution; else empty.
+  kernels::NonZeros nonzeros_, next_nonzeros_, act_nonzeros_;
 
   AlignedBuffer<float> q_, next_q_online_, next_q_target_;  // (B, A)
   AlignedBuffer<float> errors_;                             // (B): dloss / dQ(s, a)

@@ -57,9 +57,21 @@ std::int64_t ObservationSize(const NetworkSpec& spec) {
   return spec.observation_shape[0] * spec.observation_shape[1] * spec.observation_shape[2];
 }
 
+/// One observation with about this share of floats that are not zero, since few are another path than many.
+void FillObservation(std::span<float> observation, double share, Rng& rng) {
+  for (float& value : observation) {
+    value = rng.Uniform(0.0, 1.0) < share ? static_cast<float>(rng.Uniform(-1.0, 1.0)) : 0.0f;
+  }
+}
+
+/// Random transitions, some of them terminal, with observations full, sparse and empty.
 void FillBatch(const BatchView& batch, std::int64_t actions, Rng& rng) {
-  for (float& value : batch.observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
-  for (float& value : batch.next_observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
+  const std::size_t size = batch.observations.size() / batch.actions.size();
+  for (std::size_t row = 0; row < batch.actions.size(); ++row) {
+    const double share = row % 4 == 0 ? 1.0 : 0.1 * static_cast<double>(row % 4 - 1);
+    FillObservation(batch.observations.subspan(row * size, size), share, rng);
+    FillObservation(batch.next_observations.subspan(row * size, size), 0.2 - 0.5 * (share - 1.0), rng);
+  }
   for (std::int32_t& action : batch.actions) action = static_cast<std::int32_t>(rng.UniformInt(actions));
   for (float& reward : batch.rewards) reward = static_cast<float>(rng.Uniform(-3.0, 3.0));
   for (float& discount : batch.discounts) discount = rng.UniformInt(5) == 0 ? 0.0f : 0.9f;
@@ -132,13 +144,15 @@ TEST(ConvolutionTest, QValuesAreThoseOfTheDefinition) {
     StaticLearner learner(spec, config, 1, weights);
     const auto oracle = MakeAutogradLearner(spec, config, 1, weights);
     std::vector<float> observation(static_cast<std::size_t>(ObservationSize(spec)));
-    for (float& value : observation) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
-    const std::vector<double> want = NaiveQValues(spec, weights, observation);
-    std::vector<float> q(want.size());
-    learner.QValues(observation, q);
-    EXPECT_THAT(q, testing::Pointwise(testing::FloatNear(1e-5f), want)) << Name(spec);
-    oracle->QValues(observation, q);
-    EXPECT_THAT(q, testing::Pointwise(testing::FloatNear(1e-5f), want)) << Name(spec);
+    for (const double share : {1.0, 0.4, 0.2, 0.05, 0.0}) {
+      FillObservation(observation, share, rng);
+      const std::vector<double> want = NaiveQValues(spec, weights, observation);
+      std::vector<float> q(want.size());
+      learner.QValues(observation, q);
+      EXPECT_THAT(q, testing::Pointwise(testing::FloatNear(1e-5f), want)) << Name(spec) << ", " << share;
+      oracle->QValues(observation, q);
+      EXPECT_THAT(q, testing::Pointwise(testing::FloatNear(1e-5f), want)) << Name(spec) << ", " << share;
+    }
   }
 }
 
