@@ -3,6 +3,11 @@
 #include <algorithm>
 
 #include "games/cartpole.h"
+#include "games/minatar/asterix.h"
+#include "games/minatar/breakout.h"
+#include "games/minatar/freeway.h"
+#include "games/minatar/seaquest.h"
+#include "games/minatar/space_invaders.h"
 #include "games/racer.h"
 #include "metronome/core/check.h"
 #include "metronome/core/error.h"
@@ -14,8 +19,8 @@ std::span<const GameInfo> Games() {
   // The table of all games, in alphabetical order. Registering objects would be dropped by the linker when
   // nothing else of their file is used.
   static const std::vector<GameInfo> games = {
-      CartpoleInfo(),
-      RacerInfo(),
+      AsterixInfo(), BreakoutInfo(), CartpoleInfo(),      FreewayInfo(),
+      RacerInfo(),   SeaquestInfo(), SpaceInvadersInfo(),
   };
   return games;
 }

@@ -1,7 +1,6 @@
 #ifndef METRONOME_TESTS_GAMES_CARTPOLE_TRACE_H_
 #define METRONOME_TESTS_GAMES_CARTPOLE_TRACE_H_
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,9 +35,6 @@ struct CartpoleTrace {
 
 /// Throws std::runtime_error that names the line when anything is not as above.
 CartpoleTrace ParseCartpoleTrace(std::string_view text);
-
-/// Where the traces are: the folder named by METRONOME_TRACES, or that of the source tree.
-std::filesystem::path TraceFolder();
 
 }  // namespace metronome
 

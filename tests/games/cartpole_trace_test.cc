@@ -10,6 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "games/trace_records.h"
 #include "metronome/core/file.h"
 #include "metronome/games/time_limit.h"
 

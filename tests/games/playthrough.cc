@@ -85,15 +85,34 @@ class Playthrough {
 
   void State(bool with_picture) {
     game_.game().WriteObservation(observation_);
-    std::string line = "  observation";
-    for (const float value : observation_) line.append(" ").append(Short(static_cast<double>(value)));
-    Line(line);
+    Line("  observation" + (game_.game().spec().observation.is_grid() ? GridText() : VectorText()));
     Line(HashLine(game_.game()));
     if (!with_picture) return;
     DrawList list;
     game_.game().Draw(list);
     game_.game().DrawOverlay(list);
     for (const std::string& row : raster_.Paint(list)) Line(std::string("    |").append(row));
+  }
+
+  std::string VectorText() const {
+    std::string text;
+    for (const float value : observation_) text.append(" ").append(Short(static_cast<double>(value)));
+    return text;
+  }
+
+  /// Channel by channel the cells that are not 0, each as row * width + column, with its value where that is
+  /// not 1.
+  std::string GridText() const {
+    const ObservationSpec& spec = game_.game().spec().observation;
+    const std::size_t cells = observation_.size() / spec.features.size();
+    std::string text;
+    for (std::size_t i = 0; i < observation_.size(); ++i) {
+      if (i % cells == 0) text.append(i == 0 ? " " : ", ").append(spec.features[i / cells].name);
+      if (observation_[i] == 0.0f) continue;
+      text.append(" ").append(std::to_string(i % cells));
+      if (observation_[i] != 1.0f) text.append("=").append(Short(static_cast<double>(observation_[i])));
+    }
+    return text;
   }
 
   void Line(std::string text) { lines_.push_back(std::move(text)); }

@@ -1,0 +1,140 @@
+#include "games/minatar/breakout.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace metronome {
+namespace {
+
+constexpr int kLast = CellSet::kSide - 1;  // column at the right, and the paddle's row
+constexpr CellSet kWall = CellSet::Block(1, 3, 0, kLast);
+constexpr int kStartRow = 3;
+constexpr int kStartPaddle = 4;
+
+enum Channel { kPaddle, kBall, kTrail, kBrick, kChannels };
+
+// By direction: up-left, up-right, down-right, down-left.
+constexpr std::array<int, 4> kRowSteps = {-1, -1, 1, 1};
+constexpr std::array<int, 4> kColumnSteps = {-1, 1, 1, -1};
+
+using Direction = Breakout::Direction;
+constexpr std::array<Direction, 4> kMirroredSideways = {Breakout::kUpRight, Breakout::kUpLeft,
+                                                        Breakout::kDownLeft, Breakout::kDownRight};
+constexpr std::array<Direction, 4> kMirroredUpright = {Breakout::kDownLeft, Breakout::kDownRight,
+                                                       Breakout::kUpRight, Breakout::kUpLeft};
+constexpr std::array<Direction, 4> kReversed = {Breakout::kDownRight, Breakout::kDownLeft, Breakout::kUpLeft,
+                                                Breakout::kUpRight};
+
+}  // namespace
+
+Breakout::Breakout(const GameParameters& parameters)
+    : MinatarGame({.name = "breakout",
+                   .channels = {"paddle", "ball", "trail", "brick"},
+                   .minimal_actions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kRight},
+                   .ramps = false,
+                   .steps_per_second = 10.0,
+                   .default_max_episode_steps = 10'000},
+                  parameters) {}
+
+void Breakout::Begin() {
+  const bool from_left = chance().UniformInt(0, 2) == 0;
+  state_ = {};
+  state_.ball_row = kStartRow;
+  state_.ball_column = from_left ? 0 : kLast;
+  state_.direction = from_left ? kDownRight : kDownLeft;
+  state_.trail_row = state_.ball_row;
+  state_.trail_column = state_.ball_column;
+  state_.paddle_column = kStartPaddle;
+  state_.bricks = kWall;
+}
+
+int Breakout::Advance(MinatarAction action) {
+  State& s = state_;
+  int reward = 0;
+  if (action == MinatarAction::kLeft) s.paddle_column = std::max(0, s.paddle_column - 1);
+  if (action == MinatarAction::kRight) s.paddle_column = std::min(kLast, s.paddle_column + 1);
+
+  const int old_row = s.ball_row;
+  const int old_column = s.ball_column;
+  int row = old_row + kRowSteps[s.direction];
+  int column = old_column + kColumnSteps[s.direction];
+  bool struck = false;
+  if (column < 0 || column > kLast) {
+    column = std::clamp(column, 0, kLast);
+    s.direction = kMirroredSideways[s.direction];
+  }
+  if (row < 0) {
+    row = 0;
+    s.direction = kMirroredUpright[s.direction];
+  } else if (s.bricks.Has(row, column)) {
+    struck = true;
+    if (!s.strike) {
+      ++reward;
+      s.strike = true;
+      s.bricks.Remove(row, column);
+      row = old_row;
+      s.direction = kMirroredUpright[s.direction];
+    }
+  } else if (row == kLast) {
+    if (s.bricks.empty()) s.bricks = kWall;
+    if (old_column == s.paddle_column) {
+      s.direction = kMirroredUpright[s.direction];
+      row = old_row;
+    } else if (column == s.paddle_column) {
+      s.direction = kReversed[s.direction];
+      row = old_row;
+    } else {
+      Terminate();
+    }
+  }
+  if (!struck) s.strike = false;
+  s.trail_row = old_row;
+  s.trail_column = old_column;
+  s.ball_row = row;
+  s.ball_column = column;
+  return reward;
+}
+
+void Breakout::WriteObservation(std::span<float> out) const {
+  CellWriter cells(out, kChannels);
+  cells.Set(kPaddle, kLast, state_.paddle_column);
+  cells.Set(kBall, state_.ball_row, state_.ball_column);
+  cells.Set(kTrail, state_.trail_row, state_.trail_column);
+  cells.Set(kBrick, state_.bricks);
+}
+
+void Breakout::Hash(StateHasher& hasher) const {
+  hasher.Add(state_.ball_row)
+      .Add(state_.ball_column)
+      .Add(static_cast<int>(state_.direction))
+      .Add(state_.trail_row)
+      .Add(state_.trail_column)
+      .Add(state_.paddle_column)
+      .Add(state_.strike)
+      .Add(state_.bricks.low())
+      .Add(state_.bricks.high());
+}
+
+void Breakout::Draw(DrawList& out) const {
+  out.Rectangle(0, 0, CellSet::kSide, CellSet::kSide, {18, 20, 30});
+  state_.bricks.ForEach([&](int cell) {
+    out.Rectangle(static_cast<float>(cell % 10), static_cast<float>(cell / 10), 0.95f, 0.95f, {200, 80, 60});
+  });
+  out.Rectangle(static_cast<float>(state_.paddle_column), kLast, 1, 0.4f, {90, 170, 255});
+  out.Circle({static_cast<float>(state_.ball_column) + 0.5f, static_cast<float>(state_.ball_row) + 0.5f},
+             0.4f, {255, 230, 160});
+}
+
+GameInfo BreakoutInfo() {
+  GameInfo info;
+  info.name = "breakout";
+  info.summary = "MinAtar: keep a ball in play with a paddle and break the wall of bricks";
+  info.parameters = MinatarParameters(/*ramps=*/false, "none, left, right");
+  info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
+    return std::make_unique<Breakout>(parameters);
+  };
+  return info;
+}
+
+}  // namespace metronome

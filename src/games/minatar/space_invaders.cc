@@ -1,0 +1,149 @@
+#include "games/minatar/space_invaders.h"
+
+#include <algorithm>
+#include <memory>
+
+namespace metronome {
+namespace {
+
+constexpr int kLast = CellSet::kSide - 1;  // column at the right, and the cannon's row
+constexpr CellSet kBlock = CellSet::Block(0, 3, 2, 7);
+constexpr int kStartColumn = 5;
+constexpr int kShotPeriod = 5;        // steps between two shots of the cannon
+constexpr int kAlienShotPeriod = 10;  // steps between two shots of the aliens
+constexpr int kFirstMoveInterval = 12;
+constexpr int kLastMoveInterval = 6;
+
+enum Channel { kCannon, kAlien, kAlienLeft, kAlienRight, kOwnBullet, kEnemyBullet, kChannels };
+
+}  // namespace
+
+SpaceInvaders::SpaceInvaders(const GameParameters& parameters)
+    : MinatarGame({.name = "space_invaders",
+                   .channels = {"cannon", "alien", "alien, moving left", "alien, moving right", "own bullet",
+                                "enemy bullet"},
+                   .minimal_actions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kRight,
+                                       MinatarAction::kFire},
+                   .ramps = true,
+                   .steps_per_second = 12.0,
+                   .default_max_episode_steps = 10'000},
+                  parameters) {}
+
+void SpaceInvaders::Begin() {
+  state_ = {};
+  state_.cannon_column = kStartColumn;
+  state_.aliens = kBlock;
+  state_.direction = -1;
+  state_.move_interval = kFirstMoveInterval;
+  state_.move_timer = kFirstMoveInterval;
+  state_.alien_shot_timer = kAlienShotPeriod;
+}
+
+void SpaceInvaders::MoveAliens() {
+  State& s = state_;
+  s.move_timer = std::min(s.aliens.size(), s.move_interval);
+  const CellSet edge = CellSet::Column(s.direction < 0 ? 0 : kLast);
+  if (!(s.aliens & edge).empty()) {
+    s.direction = -s.direction;
+    if (!(s.aliens & CellSet::Row(kLast)).empty()) Terminate();
+    // From the bottom row round to the top one: only the last picture of an episode shows it.
+    s.aliens = s.aliens.RotatedDown();
+  } else {
+    s.aliens = s.direction < 0 ? s.aliens.MovedLeft() : s.aliens.MovedRight();
+  }
+  if (s.aliens.Has(kLast, s.cannon_column)) Terminate();
+}
+
+void SpaceInvaders::ShootAtCannon() {
+  State& s = state_;
+  for (int distance = 0; distance <= kLast; ++distance) {
+    for (const int column : {s.cannon_column - distance, s.cannon_column + distance}) {
+      if (column < 0 || column > kLast) continue;
+      if ((s.aliens & CellSet::Column(column)).empty()) continue;
+      int row = kLast;
+      while (!s.aliens.Has(row, column)) --row;
+      s.enemy_bullets.Add(row, column);
+      return;
+    }
+  }
+}
+
+int SpaceInvaders::Advance(MinatarAction action) {
+  State& s = state_;
+  if (action == MinatarAction::kFire && s.shot_timer == 0) {
+    s.own_bullets.Add(kLast, s.cannon_column);
+    s.shot_timer = kShotPeriod;
+  }
+  if (action == MinatarAction::kLeft) s.cannon_column = std::max(0, s.cannon_column - 1);
+  if (action == MinatarAction::kRight) s.cannon_column = std::min(kLast, s.cannon_column + 1);
+
+  s.own_bullets = s.own_bullets.MovedUp();
+  s.enemy_bullets = s.enemy_bullets.MovedDown();
+  if (s.enemy_bullets.Has(kLast, s.cannon_column)) Terminate();
+  if (s.aliens.Has(kLast, s.cannon_column)) Terminate();
+  if (s.move_timer == 0) MoveAliens();
+  if (s.alien_shot_timer == 0) {
+    s.alien_shot_timer = kAlienShotPeriod;
+    ShootAtCannon();
+  }
+  const CellSet hits = s.aliens & s.own_bullets;
+  const int reward = hits.size();
+  s.aliens = s.aliens - hits;
+  s.own_bullets = s.own_bullets - hits;
+
+  if (s.shot_timer > 0) --s.shot_timer;
+  --s.move_timer;
+  --s.alien_shot_timer;
+  if (s.aliens.empty()) {
+    if (ramping() && s.move_interval > kLastMoveInterval) {
+      --s.move_interval;
+      ++s.ramp_index;
+    }
+    s.aliens = kBlock;
+  }
+  return reward;
+}
+
+void SpaceInvaders::WriteObservation(std::span<float> out) const {
+  CellWriter cells(out, kChannels);
+  cells.Set(kCannon, kLast, state_.cannon_column);
+  cells.Set(kAlien, state_.aliens);
+  cells.Set(state_.direction < 0 ? kAlienLeft : kAlienRight, state_.aliens);
+  cells.Set(kOwnBullet, state_.own_bullets);
+  cells.Set(kEnemyBullet, state_.enemy_bullets);
+}
+
+void SpaceInvaders::Hash(StateHasher& hasher) const {
+  hasher.Add(state_.cannon_column);
+  for (const CellSet cells : {state_.own_bullets, state_.enemy_bullets, state_.aliens}) {
+    hasher.Add(cells.low()).Add(cells.high());
+  }
+  hasher.Add(state_.direction).Add(state_.move_interval).Add(state_.move_timer);
+  hasher.Add(state_.alien_shot_timer).Add(state_.ramp_index).Add(state_.shot_timer);
+}
+
+void SpaceInvaders::Draw(DrawList& out) const {
+  out.Rectangle(0, 0, CellSet::kSide, CellSet::kSide, {10, 12, 24});
+  const auto draw = [&](CellSet cells, float size, Color color) {
+    cells.ForEach([&](int cell) {
+      out.Circle({static_cast<float>(cell % 10) + 0.5f, static_cast<float>(cell / 10) + 0.5f}, size, color);
+    });
+  };
+  draw(state_.aliens, 0.4f, {120, 220, 110});
+  draw(state_.own_bullets, 0.15f, {255, 255, 255});
+  draw(state_.enemy_bullets, 0.15f, {255, 90, 90});
+  out.Rectangle(static_cast<float>(state_.cannon_column) + 0.1f, kLast + 0.2f, 0.8f, 0.8f, {90, 170, 255});
+}
+
+GameInfo SpaceInvadersInfo() {
+  GameInfo info;
+  info.name = "space_invaders";
+  info.summary = "MinAtar: shoot the aliens before their bullets or they themselves reach the cannon";
+  info.parameters = MinatarParameters(/*ramps=*/true, "none, left, right, fire");
+  info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
+    return std::make_unique<SpaceInvaders>(parameters);
+  };
+  return info;
+}
+
+}  // namespace metronome
