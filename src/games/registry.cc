@@ -17,11 +17,18 @@ namespace metronome {
 
 std::span<const GameInfo> Games() {
   // The table of all games, in alphabetical order. Registering objects would be dropped by the linker when
-  // nothing else of their file is used.
+  // nothing else of their file is used. One a line, so that a new game is a line.
+  // clang-format off
   static const std::vector<GameInfo> games = {
-      AsterixInfo(), BreakoutInfo(), CartpoleInfo(),      FreewayInfo(),
-      RacerInfo(),   SeaquestInfo(), SpaceInvadersInfo(),
+      AsterixInfo(),
+      BreakoutInfo(),
+      CartpoleInfo(),
+      FreewayInfo(),
+      RacerInfo(),
+      SeaquestInfo(),
+      SpaceInvadersInfo(),
   };
+  // clang-format on
   return games;
 }
 

@@ -4,6 +4,12 @@
 # the source tree's file of that path, and the result becomes OUTPUT/<path>; lines it starts from must be there.
 cmake_minimum_required(VERSION 3.22)
 
+# What a run that failed has left.
+file(GLOB_RECURSE stale "${OUTPUT}/*.new")
+if(stale)
+  file(REMOVE ${stale})
+endif()
+
 file(READ "${SOURCE}/docs/adding-a-game.md" page)
 string(PREPEND page "\n")
 set(blocks 0)
