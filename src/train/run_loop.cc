@@ -219,13 +219,20 @@ void RunLoop::LogStart() {
 
 void RunLoop::AfterStep(const Trainer::StepReport& report, std::int64_t now) {
   episode_steps_.Add(report.times.total);
-  (report.updated ? learning_ : collecting_).Add(report.times);
+  const bool learns = trainer_.learner().updates() > 0;
+  (learns ? learning_ : collecting_).Add(report.times.total);
+  if (report.updated) updating_.Add(report.times);
   // The learning phase begins with the first update; where an update is due only every few steps, those
   // between belong to it as well.
-  if (trainer_.learner().updates() > 0) {
+  if (learns) {
     // Episodes may be long, and the first tenth of the learning has a memory of its own.
     if (!has_noted_memory_) NoteMemory(ResidentBytes());
-    flatness_.AddStep(report.times.total);
+    // A step with its share of the update: among steps of two kinds the median is that of the commoner.
+    since_update_.Add(report.times.total);
+    if (report.updated) {
+      flatness_.AddStep(static_cast<std::int64_t>(since_update_.MeanNanoseconds()));
+      since_update_ = {};
+    }
     Watch(report, now);
   }
   if (report.finished != nullptr) {
@@ -431,12 +438,12 @@ void RunLoop::LogSummary() {
   progress_.Info(best_mean_ ? Format("best evaluation: mean return %.2f at step %lld", *best_mean_,
                                      static_cast<long long>(best_step_))
                             : std::string("best evaluation: none was made"));
-  progress_.Info(Format("steps/s: %.0f while collecting, %.0f while learning", collecting_.StepsPerSecond(),
-                        learning_.StepsPerSecond()));
-  if (learning_.total.count() > 0) {
+  progress_.Info(Format("steps/s: %.0f while collecting, %.0f while learning", collecting_.PerSecond(),
+                        learning_.PerSecond()));
+  if (updating_.total.count() > 0) {
     progress_.Info(Format("median step with update %.1f us: game %.2f, act %.2f, replay %.2f, update %.1f",
-                          us(learning_.total), us(learning_.game), us(learning_.act), us(learning_.replay),
-                          us(learning_.update)));
+                          us(updating_.total), us(updating_.game), us(updating_.act), us(updating_.replay),
+                          us(updating_.update)));
   }
   progress_.Info(AllocationScope::supported()
                      ? Format("heap blocks taken in the steps since learning began: %lld",

@@ -101,8 +101,10 @@ class RunLoop {
   double steps_per_second_ = 0.0;
   RecentReturns recent_returns_;
   DurationHistogram episode_steps_;  // step times of the episode in progress
-  StepStatistics collecting_;
-  StepStatistics learning_;
+  StepRate collecting_;              // before the first update
+  StepRate learning_;                // from then on
+  StepRate since_update_;            // the steps up to and with the next update
+  StepStatistics updating_;          // of the steps with an update
   FlatnessMonitor flatness_;
   Watchdog watchdog_;
   bool has_noted_memory_ = false;  // since learning began

@@ -42,11 +42,21 @@ struct StepStatistics {
     update.Add(times.update);
     total.Add(times.total);
   }
-  double StepsPerSecond() const {
-    return total.count() == 0
-               ? 0.0
-               : static_cast<double>(total.count()) / (1e-9 * static_cast<double>(total.total_nanoseconds()));
+};
+
+/// Steps and the time they took.
+struct StepRate {
+  std::int64_t steps = 0;
+  std::int64_t nanoseconds = 0;
+
+  void Add(std::int64_t step_nanoseconds) {
+    ++steps;
+    nanoseconds += step_nanoseconds;
   }
+  double MeanNanoseconds() const {
+    return steps == 0 ? 0.0 : static_cast<double>(nanoseconds) / static_cast<double>(steps);
+  }
+  double PerSecond() const { return steps == 0 ? 0.0 : 1e9 / MeanNanoseconds(); }
 };
 
 }  // namespace metronome
