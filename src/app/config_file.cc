@@ -96,11 +96,11 @@ Placed Place(const std::string& name, std::string section, const toml::key* key,
              const toml::source_position& at) {
   Placed placed;
   placed.position = at;
-  placed.setting.section = std::move(section);
+  placed.setting.section = Printable(std::move(section));
   placed.setting.key_origin = Origin(name, at);
   placed.setting.value_origin = Origin(name, value.source().begin);
   if (key != nullptr) {
-    placed.setting.name = std::string(key->str());
+    placed.setting.name = Printable(std::string(key->str()));
     placed.setting.value = FromToml(value);
   }
   return placed;
@@ -155,8 +155,8 @@ std::vector<Setting> ParseConfigText(std::string_view text, const std::string& n
     table = toml::parse(text);
   } catch (const toml::parse_error& error) {
     const toml::source_position& at = error.source().begin;
-    throw Error(ExitCode::kUsage,
-                Origin(name, at) + ": " + KeyAtLine(text, at.line) + std::string(error.description()));
+    throw Error(ExitCode::kUsage, Origin(name, at) + ": " +
+                                      Printable(KeyAtLine(text, at.line) + std::string(error.description())));
   }
   std::vector<Placed> found;
   for (const auto& [key, node] : table) {

@@ -72,8 +72,19 @@ std::string ReadPart(const fs::path& path) {
   return ReadFile(path);
 }
 
+/// A JSON value; discarded where `text` is none. Ours are flat, and what is nested without end would overflow
+/// the stack of whoever copies or writes it.
+json ParseShallow(const std::string& text, const fs::path& path) {
+  constexpr int kDeepest = 8;
+  const json::parser_callback_t check = [&](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepest) Bad(path, "is nested more than " + std::to_string(kDeepest) + " deep");
+    return true;
+  };
+  return json::parse(text, check, /*allow_exceptions=*/false);
+}
+
 json ParseJson(const std::string& text, const fs::path& path) {
-  json value = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  json value = ParseShallow(text, path);
   if (value.is_discarded()) Bad(path, "is not JSON (cut or changed)");
   if (!value.is_object()) Bad(path, "is not a JSON object");
   return value;
@@ -212,7 +223,7 @@ std::vector<std::int64_t> ParseSizes(const std::map<std::string, std::string>& m
                                      const fs::path& path) {
   const auto found = metadata.find(key);
   if (found == metadata.end()) Bad(path, std::string("has no \"") + key + "\" in its metadata");
-  const json list = json::parse(found->second, nullptr, false);
+  const json list = ParseShallow(found->second, path);
   if (list.is_discarded() || !list.is_array())
     Bad(path, std::string("metadata \"") + key + "\" is not a list");
   std::vector<std::int64_t> sizes;

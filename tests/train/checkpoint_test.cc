@@ -203,6 +203,25 @@ TEST_F(CheckpointTest, AnotherVersionFormatOrPartIsRefusedByName) {
   EXPECT_THAT(Refusal(), testing::HasSubstr("wrong type"));
 }
 
+TEST_F(CheckpointTest, BracketsWithoutEndAreRefusedAndDoNotOverflowTheStack) {
+  Write();
+  for (const char* part : {"manifest.json", "state.json"}) {
+    const std::string good = ReadFile(folder_ / part);
+    const std::string bad = R"({"format": "metronome-checkpoint", "version": 1, "parts": {"a": )" +
+                            std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}}";
+    Overwrite(folder_ / part, bad);
+    if (part == std::string("state.json")) {
+      EditManifest(folder_, [&](nlohmann::json& manifest) {
+        char digits[17];
+        std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(Checksum(bad)));
+        manifest["parts"]["state.json"] = {{"bytes", bad.size()}, {"checksum", digits}};
+      });
+    }
+    EXPECT_THAT(Refusal(), testing::AllOf(testing::HasSubstr(part), testing::HasSubstr("nested")));
+    Overwrite(folder_ / part, good);
+  }
+}
+
 TEST_F(CheckpointTest, AnotherGameOrNetworkIsRefusedWithBothShapes) {
   Write();
   const Checkpoint checkpoint = ReadCheckpoint(folder_);
