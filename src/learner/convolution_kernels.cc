@@ -1,6 +1,7 @@
 #include "learner/convolution_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "learner/tile.h"
@@ -166,7 +167,13 @@ void NonZeros::Find(std::int64_t first, std::int64_t rows, ConstRows x) {
     const float* values = x.row(row);
     std::int32_t* indices = indices_.data() + (first + row) * size_;
     std::int32_t count = 0;
-    for (std::int64_t i = 0; i < size_; ++i) {
+    std::int64_t i = 0;
+    for (; i + simd::kMaskWidth <= size_; i += simd::kMaskWidth) {
+      for (std::uint64_t mask = simd::NonZeroMask(values + i); mask != 0; mask &= mask - 1) {
+        indices[count++] = static_cast<std::int32_t>(i + std::countr_zero(mask));
+      }
+    }
+    for (; i < size_; ++i) {
       // Without a branch, which nothing could foresee.
       indices[count] = static_cast<std::int32_t>(i);
       count += values[i] != 0.0f ? 1 : 0;

@@ -11,8 +11,8 @@
 
 /// Convolutions of the static plan on one CPU thread: each output is the product of its patch of the input
 /// with the packed weights, read where the patch lies and never copied together. As in kernels.h every
-/// element is one sum in one order, which may depend on what is zero in the row itself and on nothing else,
-/// and nothing allocates.
+/// element is one sum in one fixed order, and nothing allocates. Where the zeros of a row are passed over,
+/// the other products are added in the same order, and so the result is the same to the last bit.
 namespace metronome::kernels {
 
 /// Where the patches of a convolution lie in one row, which is one observation or its activations.

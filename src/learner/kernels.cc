@@ -1,6 +1,7 @@
 #include "learner/kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -15,6 +16,85 @@ using simd::kLanes;
 using simd::Load;
 using simd::Store;
 using simd::Vector;
+
+// Share of elements that are not zero below which a product goes through those alone. Each costs a little
+// more there, since a tile in registers multiplies eight rows by one load of the weights.
+constexpr double kSparseShare = 0.6;
+constexpr std::int64_t kSparseDepth = simd::kMaskWidth;
+
+/// Whether few enough of x are not zero. What a ReLU gives mostly is, after some training.
+bool IsSparse(std::int64_t rows, std::int64_t depth, ConstRows x) {
+  if (depth % kSparseDepth != 0) return false;
+  std::int64_t count = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t k = 0; k < depth; k += kSparseDepth) {
+      count += std::popcount(simd::NonZeroMask(x.row(row) + k));
+    }
+  }
+  return static_cast<double>(count) < kSparseShare * static_cast<double>(rows * depth);
+}
+
+/// y += x times G panels of weights, over the elements of x that are not zero. To add a product with zero
+/// changes nothing, so this is the dense product to the last bit: each sum goes through k in its order.
+/// Blocks of kSparseDepth inputs, whose weights stay in the first-level cache from row to row.
+template <int G>
+void MultiplySparse(const PackedShape& shape, const float* weights, std::int64_t rows, ConstRows x, Rows y) {
+  constexpr int kVectors = G * simd::kTileVectors;
+  const std::int64_t panel_step = PackedShape::kPanelWidth * shape.rows();
+  for (std::int64_t block = 0; block < shape.inputs(); block += kSparseDepth) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      Vector acc[kVectors];
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) acc[v] = Load(y.row(row) + v * kLanes);
+      const float* inputs = x.row(row) + block;
+      for (std::uint64_t mask = simd::NonZeroMask(inputs); mask != 0; mask &= mask - 1) {
+        const int k = std::countr_zero(mask);
+        const Vector value = Broadcast(inputs[k]);
+        const float* w = weights + (block + k) * PackedShape::kPanelWidth;
+#pragma GCC unroll 8
+        for (int g = 0; g < G; ++g) {
+#pragma GCC unroll 4
+          for (int v = 0; v < simd::kTileVectors; ++v) {
+            acc[g * simd::kTileVectors + v] += value * Load(w + g * panel_step + v * kLanes);
+          }
+        }
+      }
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) Store(y.row(row) + v * kLanes, acc[v]);
+    }
+  }
+}
+
+/// The same for all whole panels; returns how many they are. `begin(row, y, panel)` fills a panel's sums
+/// before the product, `end` finishes them after.
+template <typename Begin, typename End>
+std::int64_t MultiplySparsePanels(const PackedShape& shape, const float* weights, std::int64_t rows,
+                                  ConstRows x, Rows y, const Begin& begin, const End& end) {
+  const std::int64_t panels = shape.padded_outputs() / PackedShape::kPanelWidth;
+  for (std::int64_t panel = 0; panel < panels;) {
+    const std::int64_t group = panels - panel >= 4 ? 4 : panels - panel >= 2 ? 2 : 1;
+    const Rows sums{y.data + panel * PackedShape::kPanelWidth, y.stride};
+    const float* group_weights = weights + shape.panel_offset(panel);
+    const auto each_vector = [&](const auto& body) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        for (std::int64_t i = 0; i < group * PackedShape::kPanelWidth; i += kLanes) {
+          body(row, panel * PackedShape::kPanelWidth + i, sums.row(row) + i);
+        }
+      }
+    };
+    each_vector(begin);
+    if (group == 4) {
+      MultiplySparse<4>(shape, group_weights, rows, x, sums);
+    } else if (group == 2) {
+      MultiplySparse<2>(shape, group_weights, rows, x, sums);
+    } else {
+      MultiplySparse<1>(shape, group_weights, rows, x, sums);
+    }
+    each_vector(end);
+    panel += group;
+  }
+  return panels;
+}
 
 }  // namespace
 
@@ -39,7 +119,18 @@ std::int64_t StrideFor(std::int64_t width) {
 }
 
 void HiddenForward(const PackedShape& shape, const float* weights, std::int64_t rows, ConstRows x, Rows y) {
-  for (std::int64_t panel = 0; panel < shape.num_panels(); ++panel) {
+  std::int64_t first_panel = 0;
+  if (IsSparse(rows, shape.inputs(), x)) {
+    const float* bias = weights + shape.inputs() * PackedShape::kPanelWidth;
+    first_panel = MultiplySparsePanels(
+        shape, weights, rows, x, y,
+        [&](std::int64_t, std::int64_t column, float* sum) {
+          const std::int64_t panel = column / PackedShape::kPanelWidth;
+          Store(sum, Load(bias + shape.panel_offset(panel) + column % PackedShape::kPanelWidth));
+        },
+        [](std::int64_t, std::int64_t, float* sum) { Store(sum, simd::Max0(Load(sum))); });
+  }
+  for (std::int64_t panel = first_panel; panel < shape.num_panels(); ++panel) {
     const std::int64_t width = shape.panel_width(panel);
     const float* panel_weights = weights + shape.panel_offset(panel);
     const float* bias = panel_weights + shape.inputs() * width;
@@ -62,7 +153,17 @@ void HiddenForward(const PackedShape& shape, const float* weights, std::int64_t 
 
 void HiddenBackward(const PackedShape& transposed, const float* weights, std::int64_t rows, ConstRows dy,
                     ConstRows activation, Rows dx) {
-  for (std::int64_t panel = 0; panel < transposed.num_panels(); ++panel) {
+  std::int64_t first_panel = 0;
+  if (IsSparse(rows, transposed.inputs(), dy)) {
+    first_panel = MultiplySparsePanels(
+        transposed, weights, rows, dy, dx,
+        [](std::int64_t, std::int64_t, float* sum) { Store(sum, Vector{}); },
+        [&](std::int64_t row, std::int64_t column, float* sum) {
+          const Vector active = Load(activation.row(row) + column);
+          Store(sum, active > 0.0f ? Load(sum) : Vector{});
+        });
+  }
+  for (std::int64_t panel = first_panel; panel < transposed.num_panels(); ++panel) {
     const std::int64_t width = transposed.panel_width(panel);
     const std::int64_t column = panel * PackedShape::kPanelWidth;
     WithPanelVectors(width, [&]<int V>() {

@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
 
 namespace metronome::simd {
 
@@ -35,6 +38,27 @@ inline Vector Load(const float* from) { return *reinterpret_cast<const Unaligned
 inline void Store(float* to, Vector value) { *reinterpret_cast<UnalignedVector*>(to) = value; }
 inline Vector Broadcast(float value) { return Vector{} + value; }
 inline Vector Max0(Vector value) { return value > 0.0f ? value : Vector{}; }
+
+/// Bit i is 1 where element i of these kMaskWidth floats is not zero. A NaN is not zero.
+inline constexpr int kMaskWidth = 64;
+inline std::uint64_t NonZeroMask(const float* from) {
+  std::uint64_t mask = 0;
+#if defined(__AVX512F__)
+  for (int i = 0; i < kMaskWidth; i += kLanes) {
+    const auto lanes = _mm512_cmp_ps_mask(_mm512_loadu_ps(from + i), _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    mask |= static_cast<std::uint64_t>(lanes) << i;
+  }
+#elif defined(__AVX__)
+  for (int i = 0; i < kMaskWidth; i += kLanes) {
+    const int lanes =
+        _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(from + i), _mm256_setzero_ps(), _CMP_NEQ_UQ));
+    mask |= static_cast<std::uint64_t>(lanes) << i;
+  }
+#else
+  for (int i = 0; i < kMaskWidth; ++i) mask |= static_cast<std::uint64_t>(from[i] != 0.0f) << i;
+#endif
+  return mask;
+}
 
 /// The sum of the lanes, always in the same order: halves are added until one lane is left.
 inline float SumLanes(Vector value) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "metronome/core/rng.h"
@@ -144,6 +145,95 @@ TEST(KernelsTest, HiddenBackwardIsTheProductWithTheWeightsWhereTheInputWasActive
       }
     }
   }
+}
+
+/// Three elements of four become 0.
+void MakeSparse(Matrix& matrix) {
+  for (std::size_t i = 0; i < matrix.values.size(); ++i) {
+    if (i * 7 % 4 != 0) matrix.values[i] = 0.0;
+  }
+}
+
+// Depths that the sparse path takes and, with outputs for one, two, four and more panels and a rest.
+constexpr std::int64_t kSparseDepths[] = {64, 128, 320};
+constexpr std::int64_t kSparseOutputs[] = {1, 16, 32, 33, 64, 100, 128, 300};
+
+TEST(KernelsTest, HiddenForwardOfSparseRowsIsTheProductAndThatOfFullRowsToTheLastBit) {
+  Rng rng(20);
+  for (const std::int64_t inputs : kSparseDepths) {
+    for (const std::int64_t outputs : kSparseOutputs) {
+      const PackedShape shape(inputs, outputs, true);
+      Matrix sparse(5, inputs, &rng);
+      MakeSparse(sparse);
+      // The same five rows and thirty full ones: too many are not zero to pass over those that are.
+      Matrix among(35, inputs, &rng);
+      std::copy(sparse.values.begin(), sparse.values.end(), among.values.begin());
+      const Matrix w(outputs, inputs, &rng);
+      const Matrix b(1, outputs, &rng);
+      const std::vector<float> packed = Packed(shape, w, &b);
+      const std::vector<float> sparse_rows = Padded(sparse, inputs + 3);
+      const std::vector<float> among_rows = Padded(among, inputs + 3);
+      const std::int64_t stride = StrideFor(outputs);
+      std::vector<float> y(static_cast<std::size_t>(5 * stride), -7.0f);
+      std::vector<float> y_among(static_cast<std::size_t>(35 * stride), -7.0f);
+      HiddenForward(shape, packed.data(), 5, {sparse_rows.data(), inputs + 3}, {y.data(), stride});
+      HiddenForward(shape, packed.data(), 35, {among_rows.data(), inputs + 3}, {y_among.data(), stride});
+      for (std::int64_t r = 0; r < 5; ++r) {
+        for (std::int64_t o = 0; o < outputs; ++o) {
+          double want = b.at(0, o);
+          for (std::int64_t i = 0; i < inputs; ++i) want += sparse.at(r, i) * w.at(o, i);
+          const auto at = static_cast<std::size_t>(r * stride + o);
+          ASSERT_NEAR(y[at], std::max(want, 0.0), 1e-4) << inputs << " -> " << outputs << ", row " << r;
+          ASSERT_EQ(y[at], y_among[at]) << inputs << " -> " << outputs << ", row " << r << ", output " << o;
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelsTest, HiddenBackwardOfSparseRowsIsTheProductAndThatOfFullRowsToTheLastBit) {
+  Rng rng(21);
+  for (const std::int64_t outputs : kSparseDepths) {
+    for (const std::int64_t inputs : kSparseOutputs) {
+      const PackedShape transposed(outputs, inputs, false);
+      Matrix sparse(5, outputs, &rng);
+      MakeSparse(sparse);
+      Matrix among(35, outputs, &rng);
+      std::copy(sparse.values.begin(), sparse.values.end(), among.values.begin());
+      const Matrix w(inputs, outputs, &rng);  // what the packed layout calls outputs are the inputs here
+      const Matrix active(35, inputs, &rng);
+      const std::vector<float> turned = Packed(transposed, w, nullptr);
+      const std::int64_t stride = StrideFor(inputs);
+      const std::vector<float> active_rows = Padded(active, stride);
+      const std::vector<float> sparse_rows = Padded(sparse, outputs);
+      const std::vector<float> among_rows = Padded(among, outputs);
+      std::vector<float> dx(static_cast<std::size_t>(5 * stride), -7.0f);
+      std::vector<float> dx_among(static_cast<std::size_t>(35 * stride), -7.0f);
+      HiddenBackward(transposed, turned.data(), 5, {sparse_rows.data(), outputs},
+                     {active_rows.data(), stride}, {dx.data(), stride});
+      HiddenBackward(transposed, turned.data(), 35, {among_rows.data(), outputs},
+                     {active_rows.data(), stride}, {dx_among.data(), stride});
+      for (std::int64_t r = 0; r < 5; ++r) {
+        for (std::int64_t i = 0; i < inputs; ++i) {
+          double want = 0.0;
+          for (std::int64_t o = 0; o < outputs; ++o) want += sparse.at(r, o) * w.at(i, o);
+          if (active.at(r, i) <= 0.0) want = 0.0;
+          const auto at = static_cast<std::size_t>(r * stride + i);
+          ASSERT_NEAR(dx[at], want, 1e-4) << inputs << " <- " << outputs << ", row " << r;
+          ASSERT_EQ(dx[at], dx_among[at]) << inputs << " <- " << outputs << ", row " << r << ", input " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(KernelsTest, NanIsNotPassedOverAsAZero) {
+  std::vector<float> values(simd::kMaskWidth);
+  EXPECT_EQ(simd::NonZeroMask(values.data()), 0u);
+  values[0] = std::numeric_limits<float>::quiet_NaN();
+  values[17] = -0.0f;
+  values[63] = 1e-30f;
+  EXPECT_EQ(simd::NonZeroMask(values.data()), (std::uint64_t{1} << 63) | 1u);
 }
 
 TEST(KernelsTest, HiddenGradientIsTheOuterProductSummedOverRowsWithItsSquares) {
