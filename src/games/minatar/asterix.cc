@@ -1,7 +1,13 @@
 #include "games/minatar/asterix.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <memory>
+
+#include "games/minatar/minatar_policy.h"
 
 namespace metronome {
 namespace {
@@ -15,6 +21,9 @@ constexpr int kFirstMovePeriod = 5;
 constexpr int kRampTime = 100;  // counted down to -1, so that a ramp comes every 102 steps
 constexpr double kGoldProbability = 1.0 / 3.0;
 
+constexpr std::array kMinimalActions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kUp,
+                                        MinatarAction::kRight, MinatarAction::kDown};
+
 enum Channel { kPlayer, kEnemy, kTrail, kGold, kChannels };
 
 }  // namespace
@@ -22,8 +31,7 @@ enum Channel { kPlayer, kEnemy, kTrail, kGold, kChannels };
 Asterix::Asterix(const GameParameters& parameters)
     : MinatarGame({.name = "asterix",
                    .channels = {"player", "enemy", "trail", "gold"},
-                   .minimal_actions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kUp,
-                                       MinatarAction::kRight, MinatarAction::kDown},
+                   .minimal_actions = kMinimalActions,
                    .ramps = true,
                    .steps_per_second = 10.0,
                    .default_max_episode_steps = 10'000},
@@ -57,9 +65,7 @@ void Asterix::Spawn() {
   }
 }
 
-void Asterix::MovePlayer(MinatarAction action) {
-  int& row = state_.player_row;
-  int& column = state_.player_column;
+void Asterix::MovePlayer(MinatarAction action, int& row, int& column) {
   switch (action) {
     case MinatarAction::kLeft:
       column = std::max(0, column - 1);
@@ -109,7 +115,7 @@ int Asterix::Advance(MinatarAction action) {
     Spawn();
     s.spawn_timer = s.spawn_period;
   }
-  MovePlayer(action);
+  MovePlayer(action, s.player_row, s.player_column);
   int reward = Touch();
   if (s.move_timer == 0) {
     s.move_timer = s.move_period;
@@ -162,13 +168,77 @@ void Asterix::Draw(DrawList& out) const {
                 0.8f, 0.8f, {90, 170, 255});
 }
 
+namespace {
+
+/// Goes for the nearest gold, and keeps out of the way of enemies as if they moved every step.
+class AsterixPolicy final : public MinatarPolicy {
+ public:
+  explicit AsterixPolicy(const GameParameters& parameters) : MinatarPolicy(parameters, kMinimalActions) {}
+
+ private:
+  MinatarAction Choose() override {
+    const Place player = Find(kPlayer);
+    MinatarAction best = MinatarAction::kNone;
+    double least = std::numeric_limits<double>::infinity();
+    for (const MinatarAction action : kMinimalActions) {
+      const Place place = After(player, action);
+      // An action that is taken twice, as a sticky one, should not end badly either.
+      const double cost =
+          Danger(place) + kStickyWeight * Danger(After(place, action)) + DistanceToGold(place);
+      if (cost >= least) continue;
+      least = cost;
+      best = action;
+    }
+    return best;
+  }
+
+  static Place After(Place place, MinatarAction action) {
+    Asterix::MovePlayer(action, place.row, place.column);
+    return place;
+  }
+
+  /// How soon an enemy can be there.
+  double Danger(Place place) const {
+    for (int column = 0; column <= kLastColumn; ++column) {
+      if (!Has(kEnemy, place.row, column)) continue;
+      const int gap = (place.column - column) * Heading(kTrail, place.row, column);
+      if (gap == 0 || gap == 1) return kDeadly;
+      return gap > 0 ? kNearWeight / gap : 0.0;
+    }
+    // Nothing in this lane, but something can come in at its ends.
+    return place.column == 0 || place.column == kLastColumn ? kNearWeight : 0.0;
+  }
+
+  /// From a place, in moves; where there is no gold, to the middle of the board.
+  double DistanceToGold(Place place) const {
+    double least = std::numeric_limits<double>::infinity();
+    Cells(kGold).ForEach([&](int cell) {
+      const int row = cell / CellSet::kSide;
+      const int column = cell % CellSet::kSide;
+      const int distance = std::abs(row - place.row) + std::abs(column - place.column);
+      least = std::min(least, static_cast<double>(distance));
+    });
+    if (std::isfinite(least)) return least;
+    return 0.5 * (std::abs(place.row - 4.5) + std::abs(place.column - 4.5));
+  }
+
+  static constexpr double kDeadly = 1000.0;
+  static constexpr double kStickyWeight = 0.1;
+  static constexpr double kNearWeight = 2.0;
+};
+
+}  // namespace
+
 GameInfo AsterixInfo() {
   GameInfo info;
   info.name = "asterix";
   info.summary = "MinAtar: gather the gold that crosses the board and keep clear of the enemies";
-  info.parameters = MinatarParameters(/*ramps=*/true, "none, left, up, right, down");
+  info.parameters = MinatarParameters(/*ramps=*/true, kMinimalActions);
   info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
     return std::make_unique<Asterix>(parameters);
+  };
+  info.make_scripted_policy = [](const GameParameters& parameters) -> std::unique_ptr<ScriptedPolicy> {
+    return std::make_unique<AsterixPolicy>(parameters);
   };
   return info;
 }

@@ -61,6 +61,9 @@ class Asterix final : public MinatarGame {
   void WriteObservation(std::span<float> out) const override;
   void Draw(DrawList& out) const override;
 
+  /// Where an action takes the player.
+  static void MovePlayer(MinatarAction action, int& row, int& column);
+
   /// For tests: goes on from `state`, in the episode under way.
   void SetState(const State& state) { state_ = state; }
   const State& state() const { return state_; }
@@ -72,7 +75,6 @@ class Asterix final : public MinatarGame {
 
  private:
   void Spawn();
-  void MovePlayer(MinatarAction action);
   /// What happens where the player and what is in his lane are in one cell: the reward.
   int Touch();
   void Ramp();

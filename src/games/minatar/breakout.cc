@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
+
+#include "games/minatar/minatar_policy.h"
 
 namespace metronome {
 namespace {
@@ -11,6 +14,8 @@ constexpr int kLast = CellSet::kSide - 1;  // column at the right, and the paddl
 constexpr CellSet kWall = CellSet::Block(1, 3, 0, kLast);
 constexpr int kStartRow = 3;
 constexpr int kStartPaddle = 4;
+
+constexpr std::array kMinimalActions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kRight};
 
 enum Channel { kPaddle, kBall, kTrail, kBrick, kChannels };
 
@@ -31,7 +36,7 @@ constexpr std::array<Direction, 4> kReversed = {Breakout::kDownRight, Breakout::
 Breakout::Breakout(const GameParameters& parameters)
     : MinatarGame({.name = "breakout",
                    .channels = {"paddle", "ball", "trail", "brick"},
-                   .minimal_actions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kRight},
+                   .minimal_actions = kMinimalActions,
                    .ramps = false,
                    .steps_per_second = 10.0,
                    .default_max_episode_steps = 10'000},
@@ -49,12 +54,8 @@ void Breakout::Begin() {
   state_.bricks = kWall;
 }
 
-int Breakout::Advance(MinatarAction action) {
-  State& s = state_;
-  int reward = 0;
-  if (action == MinatarAction::kLeft) s.paddle_column = std::max(0, s.paddle_column - 1);
-  if (action == MinatarAction::kRight) s.paddle_column = std::min(kLast, s.paddle_column + 1);
-
+Breakout::Flight Breakout::Fly(State& s) {
+  Flight flight;
   const int old_row = s.ball_row;
   const int old_column = s.ball_column;
   int row = old_row + kRowSteps[s.direction];
@@ -70,7 +71,7 @@ int Breakout::Advance(MinatarAction action) {
   } else if (s.bricks.Has(row, column)) {
     struck = true;
     if (!s.strike) {
-      ++reward;
+      flight.reward = 1;
       s.strike = true;
       s.bricks.Remove(row, column);
       row = old_row;
@@ -85,7 +86,7 @@ int Breakout::Advance(MinatarAction action) {
       s.direction = kReversed[s.direction];
       row = old_row;
     } else {
-      Terminate();
+      flight.lost = true;
     }
   }
   if (!struck) s.strike = false;
@@ -93,7 +94,16 @@ int Breakout::Advance(MinatarAction action) {
   s.trail_column = old_column;
   s.ball_row = row;
   s.ball_column = column;
-  return reward;
+  return flight;
+}
+
+int Breakout::Advance(MinatarAction action) {
+  int& paddle = state_.paddle_column;
+  if (action == MinatarAction::kLeft) paddle = std::max(0, paddle - 1);
+  if (action == MinatarAction::kRight) paddle = std::min(kLast, paddle + 1);
+  const Flight flight = Fly(state_);
+  if (flight.lost) Terminate();
+  return flight.reward;
 }
 
 void Breakout::WriteObservation(std::span<float> out) const {
@@ -126,13 +136,88 @@ void Breakout::Draw(DrawList& out) const {
              0.4f, {255, 230, 160});
 }
 
+namespace {
+
+/// Works out where the ball will come down and goes there. The ball is either sent back up from under it or
+/// returned from the column that it flies to: the player prefers the one that breaks more bricks.
+class BreakoutPolicy final : public MinatarPolicy {
+ public:
+  explicit BreakoutPolicy(const GameParameters& parameters) : MinatarPolicy(parameters, kMinimalActions) {}
+  void Reset() override { begun_ = false; }
+
+ private:
+  MinatarAction Choose() override {
+    Follow();
+    Breakout::State landing = state_;
+    const int steps = FlyToTheBottom(landing).steps;
+    Breakout::State lost = landing;
+    Breakout::Fly(lost);
+    int target = landing.ball_column;
+    int most = -1;
+    for (const int column : {landing.ball_column, lost.ball_column}) {
+      if (std::abs(column - state_.paddle_column) > steps + 1) continue;
+      Breakout::State returned = landing;
+      returned.paddle_column = column;
+      Breakout::Fly(returned);
+      const int reward = FlyToTheBottom(returned).reward;
+      if (reward > most) {
+        most = reward;
+        target = column;
+      }
+    }
+    if (target == state_.paddle_column) return MinatarAction::kNone;
+    return target < state_.paddle_column ? MinatarAction::kLeft : MinatarAction::kRight;
+  }
+
+  /// Brings `state_` up to the observation. Which way the ball flies is not to be seen after a bounce, so the
+  /// player follows it from its start.
+  void Follow() {
+    state_.paddle_column = Find(kPaddle).column;
+    if (begun_) {
+      Breakout::Fly(state_);
+      return;
+    }
+    begun_ = true;
+    const Place ball = Find(kBall);
+    state_.ball_row = ball.row;
+    state_.ball_column = ball.column;
+    state_.direction = ball.column == 0 ? Breakout::kDownRight : Breakout::kDownLeft;
+    state_.strike = false;
+    state_.bricks = Cells(kBrick);
+  }
+
+  struct Journey {
+    int steps = 0;
+    int reward = 0;
+  };
+  /// Flies on to the step before the one in which the ball comes down to the paddle's row.
+  static Journey FlyToTheBottom(Breakout::State& state) {
+    Journey journey;
+    state.paddle_column = -1;
+    for (Breakout::State next = state;; state = next) {
+      const Breakout::Flight flight = Breakout::Fly(next);
+      if (flight.lost) return journey;
+      ++journey.steps;
+      journey.reward += flight.reward;
+    }
+  }
+
+  bool begun_ = false;
+  Breakout::State state_;
+};
+
+}  // namespace
+
 GameInfo BreakoutInfo() {
   GameInfo info;
   info.name = "breakout";
   info.summary = "MinAtar: keep a ball in play with a paddle and break the wall of bricks";
-  info.parameters = MinatarParameters(/*ramps=*/false, "none, left, right");
+  info.parameters = MinatarParameters(/*ramps=*/false, kMinimalActions);
   info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
     return std::make_unique<Breakout>(parameters);
+  };
+  info.make_scripted_policy = [](const GameParameters& parameters) -> std::unique_ptr<ScriptedPolicy> {
+    return std::make_unique<BreakoutPolicy>(parameters);
   };
   return info;
 }

@@ -56,6 +56,14 @@ class Breakout final : public MinatarGame {
   void WriteObservation(std::span<float> out) const override;
   void Draw(DrawList& out) const override;
 
+  /// What the ball did in a step.
+  struct Flight {
+    int reward = 0;
+    bool lost = false;  ///< It came down beside the paddle.
+  };
+  /// The ball's part of a step, the paddle having moved.
+  static Flight Fly(State& state);
+
   /// For tests: goes on from `state`, in the episode under way.
   void SetState(const State& state) { state_ = state; }
   const State& state() const { return state_; }

@@ -1,7 +1,10 @@
 #include "games/minatar/freeway.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
+
+#include "games/minatar/minatar_policy.h"
 
 namespace metronome {
 namespace {
@@ -11,6 +14,8 @@ constexpr int kLastRow = CellSet::kSide - 1;  // where the chicken starts
 constexpr int kChickenPeriod = 3;             // steps between two of its moves
 constexpr int kTimeLimit = 2500;
 constexpr int kClasses = 5;
+
+constexpr std::array kMinimalActions = {MinatarAction::kNone, MinatarAction::kUp, MinatarAction::kDown};
 
 enum Channel { kChicken, kCar, kFirstTrail, kChannels = kFirstTrail + kClasses };
 
@@ -26,7 +31,7 @@ Freeway::Freeway(const GameParameters& parameters)
     : MinatarGame({.name = "freeway",
                    .channels = {"chicken", "car", "trail of class 1", "trail of class 2", "trail of class 3",
                                 "trail of class 4", "trail of class 5"},
-                   .minimal_actions = {MinatarAction::kNone, MinatarAction::kUp, MinatarAction::kDown},
+                   .minimal_actions = kMinimalActions,
                    .ramps = false,
                    .steps_per_second = 12.0,
                    .default_max_episode_steps = 0},
@@ -109,13 +114,49 @@ void Freeway::Draw(DrawList& out) const {
   out.Circle({kChickenColumn + 0.5f, static_cast<float>(state_.chicken_row) + 0.5f}, 0.4f, {255, 230, 160});
 }
 
+namespace {
+
+/// Goes up whenever the lane ahead is free of cars that could arrive while the chicken is in it.
+class FreewayPolicy final : public MinatarPolicy {
+ public:
+  explicit FreewayPolicy(const GameParameters& parameters) : MinatarPolicy(parameters, kMinimalActions) {}
+
+ private:
+  MinatarAction Choose() override {
+    const int row = Find(kChicken).row;
+    if (IsFree(row - 1)) return MinatarAction::kUp;
+    return IsFree(row) || !IsFree(row + 1) ? MinatarAction::kNone : MinatarAction::kDown;
+  }
+
+  /// Whether no car can reach the chicken's column within its period.
+  bool IsFree(int row) const {
+    for (int column = 0; column < kColumns; ++column) {
+      if (!Has(kCar, row, column)) continue;
+      for (int speed_class = 1; speed_class <= kClasses; ++speed_class) {
+        for (const int heading : {-1, 1}) {
+          if (!Has(kFirstTrail + speed_class - 1, row, Wrapped(column - heading))) continue;
+          const int distance = (heading * (Freeway::kChickenColumn - column) + kColumns) % kColumns;
+          const int most_moves = 1 + (kChickenPeriod - 1) / (speed_class + 1);
+          if (distance <= most_moves) return false;
+        }
+      }
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
 GameInfo FreewayInfo() {
   GameInfo info;
   info.name = "freeway";
   info.summary = "MinAtar: take a chicken across a road, again and again, between the cars";
-  info.parameters = MinatarParameters(/*ramps=*/false, "none, up, down");
+  info.parameters = MinatarParameters(/*ramps=*/false, kMinimalActions);
   info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
     return std::make_unique<Freeway>(parameters);
+  };
+  info.make_scripted_policy = [](const GameParameters& parameters) -> std::unique_ptr<ScriptedPolicy> {
+    return std::make_unique<FreewayPolicy>(parameters);
   };
   return info;
 }

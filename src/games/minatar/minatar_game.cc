@@ -26,7 +26,7 @@ MinatarGame::MinatarGame(MinatarDescription description, const GameParameters& p
   options_.sticky_action_probability = parameters.GetDouble("sticky_action_probability");
   if (description.ramps) options_.difficulty_ramping = parameters.GetBool("difficulty_ramping");
   if (parameters.GetBool("minimal_actions")) {
-    actions_ = std::move(description.minimal_actions);
+    actions_.assign(description.minimal_actions.begin(), description.minimal_actions.end());
   } else {
     actions_ = {MinatarAction::kNone,  MinatarAction::kLeft, MinatarAction::kUp,
                 MinatarAction::kRight, MinatarAction::kDown, MinatarAction::kFire};
@@ -81,7 +81,11 @@ std::uint64_t MinatarGame::StateHash() const {
   return hasher.value();
 }
 
-std::vector<ParameterSpec> MinatarParameters(bool ramps, const std::string& minimal_actions) {
+std::vector<ParameterSpec> MinatarParameters(bool ramps, std::span<const MinatarAction> minimal_actions) {
+  std::string names;
+  for (const MinatarAction action : minimal_actions) {
+    names.append(names.empty() ? "" : ", ").append(kActionNames[static_cast<std::size_t>(action)]);
+  }
   std::vector<ParameterSpec> parameters = {
       {.name = "sticky_action_probability",
        .default_value = 0.1,
@@ -102,8 +106,7 @@ std::vector<ParameterSpec> MinatarParameters(bool ramps, const std::string& mini
                         .low = 0.0,
                         .high = 1.0,
                         .unit = "",
-                        .meaning = "only the actions that do something (" + minimal_actions +
-                                   ") instead of all six of the set"});
+                        .meaning = "only the actions that do something (" + names + ") instead of all six"});
   return parameters;
 }
 

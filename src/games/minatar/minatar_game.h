@@ -2,7 +2,6 @@
 #define METRONOME_GAMES_MINATAR_MINATAR_GAME_H_
 
 #include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,10 +26,10 @@ struct MinatarOptions {
 /// What one of the five games is, for the part that they share.
 struct MinatarDescription {
   std::string name;
-  std::vector<std::string> channels;           ///< Of the observation, each (10, 10) of 0 and 1.
-  std::vector<MinatarAction> minimal_actions;  ///< Those that it has a use for.
-  bool ramps = false;                          ///< It has the parameter difficulty_ramping.
-  double steps_per_second = 12.0;              ///< When shown to a person.
+  std::vector<std::string> channels;               ///< Of the observation, each (10, 10) of 0 and 1.
+  std::span<const MinatarAction> minimal_actions;  ///< Those that it has a use for.
+  bool ramps = false;                              ///< It has the parameter difficulty_ramping.
+  double steps_per_second = 12.0;                  ///< When shown to a person.
   std::int64_t default_max_episode_steps = 0;
 };
 
@@ -95,7 +94,7 @@ class MinatarGame : public Game {
 };
 
 /// The parameters of a game: sticky_action_probability, difficulty_ramping where it ramps, minimal_actions.
-std::vector<ParameterSpec> MinatarParameters(bool ramps, const std::string& minimal_actions);
+std::vector<ParameterSpec> MinatarParameters(bool ramps, std::span<const MinatarAction> minimal_actions);
 
 /// Fills in an observation of zeros and ones, (channels, 10, 10).
 class CellWriter {

@@ -1,7 +1,13 @@
 #include "games/minatar/seaquest.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <memory>
+
+#include "games/minatar/minatar_policy.h"
 
 namespace metronome {
 namespace {
@@ -23,6 +29,9 @@ constexpr int kDiverMoveInterval = 5;
 constexpr int kShotPeriod = 5;
 constexpr int kEnemyShotInterval = 10;
 constexpr double kSubmarineProbability = 1.0 / 3.0;
+
+constexpr std::array kMinimalActions = {MinatarAction::kNone,  MinatarAction::kLeft, MinatarAction::kUp,
+                                        MinatarAction::kRight, MinatarAction::kDown, MinatarAction::kFire};
 
 enum Channel {
   kFront,
@@ -55,8 +64,7 @@ Seaquest::Seaquest(const GameParameters& parameters)
           {.name = "seaquest",
            .channels = {"front of the boat", "back of the boat", "own bullet", "trail", "enemy bullet",
                         "fish", "enemy submarine", "oxygen gauge", "diver gauge", "diver"},
-           .minimal_actions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kUp,
-                               MinatarAction::kRight, MinatarAction::kDown, MinatarAction::kFire},
+           .minimal_actions = kMinimalActions,
            .ramps = true,
            .steps_per_second = 12.0,
            .default_max_episode_steps = 10'000},
@@ -103,32 +111,33 @@ void Seaquest::SpawnDiver() {
   state_.divers.Add(diver);
 }
 
-void Seaquest::MoveBoat(MinatarAction action) {
-  State& s = state_;
+void Seaquest::MoveBoat(MinatarAction action, int& row, int& column, int& facing) {
   switch (action) {
-    case MinatarAction::kFire:
-      if (s.shot_timer == 0) {
-        s.own_bullets.Add({.row = s.row, .column = s.column, .heading = s.facing});
-        s.shot_timer = kShotPeriod;
-      }
-      break;
     case MinatarAction::kLeft:
-      s.column = std::max(0, s.column - 1);
-      s.facing = -1;
+      column = std::max(0, column - 1);
+      facing = -1;
       break;
     case MinatarAction::kRight:
-      s.column = std::min(kLastColumn, s.column + 1);
-      s.facing = 1;
+      column = std::min(kLastColumn, column + 1);
+      facing = 1;
       break;
     case MinatarAction::kUp:
-      s.row = std::max(0, s.row - 1);
+      row = std::max(0, row - 1);
       break;
     case MinatarAction::kDown:
-      s.row = std::min(kDeepestRow, s.row + 1);
+      row = std::min(kDeepestRow, row + 1);
       break;
     case MinatarAction::kNone:
+    case MinatarAction::kFire:
       break;
   }
+}
+
+void Seaquest::Fire() {
+  State& s = state_;
+  if (s.shot_timer > 0) return;
+  s.own_bullets.Add({.row = s.row, .column = s.column, .heading = s.facing});
+  s.shot_timer = kShotPeriod;
 }
 
 int Seaquest::MoveOwnBullets() {
@@ -289,7 +298,8 @@ int Seaquest::Advance(MinatarAction action) {
     SpawnDiver();
     s.diver_timer = kDiverPeriod;
   }
-  MoveBoat(action);
+  if (action == MinatarAction::kFire) Fire();
+  MoveBoat(action, s.row, s.column, s.facing);
   int reward = MoveOwnBullets();
   MoveDivers();
   reward += MoveSubmarines();
@@ -362,13 +372,121 @@ void Seaquest::Draw(DrawList& out) const {
              {255, 220, 90});
 }
 
+namespace {
+
+/// Shoots what it faces, gathers divers, and comes up with one aboard before the oxygen ends or with six at
+/// once. Keeps out of the way of enemies and bullets as if they moved every step.
+class SeaquestPolicy final : public MinatarPolicy {
+ public:
+  explicit SeaquestPolicy(const GameParameters& parameters) : MinatarPolicy(parameters, kMinimalActions) {}
+
+ private:
+  struct Boat {
+    int row = 0;
+    int column = 0;
+    int facing = -1;
+  };
+
+  MinatarAction Choose() override {
+    const Place front = Find(kFront);
+    const Boat boat = {
+        .row = front.row, .column = front.column, .facing = Has(kBack, front.row, front.column + 1) ? -1 : 1};
+    aboard_ = Cells(kDiverGauge).size();
+    const bool short_of_oxygen = Cells(kOxygenGauge).size() <= kLowGauge;
+    to_surface_ = aboard_ == kMaxAboard || (aboard_ > 0 && short_of_oxygen);
+    MinatarAction best = MinatarAction::kNone;
+    double least = std::numeric_limits<double>::infinity();
+    for (const MinatarAction action : kMinimalActions) {
+      const Boat next = After(boat, action);
+      // An action that is taken twice, as a sticky one, should not end badly either.
+      double cost = Danger(boat, next) + kStickyWeight * Danger(next, After(next, action)) + Distance(next);
+      if (action == MinatarAction::kFire) cost += EnemyAhead(next) ? -kShotWeight : kWaste;
+      if (cost >= least) continue;
+      least = cost;
+      best = action;
+    }
+    return best;
+  }
+
+  static Boat After(Boat boat, MinatarAction action) {
+    Seaquest::MoveBoat(action, boat.row, boat.column, boat.facing);
+    return boat;
+  }
+
+  bool IsEnemy(int row, int column) const { return Has(kFish, row, column) || Has(kSubmarine, row, column); }
+
+  bool EnemyAhead(const Boat& boat) const {
+    for (int column = boat.column + boat.facing; OnBoard(column); column += boat.facing) {
+      if (IsEnemy(boat.row, column)) return true;
+    }
+    return false;
+  }
+
+  double Danger(const Boat& before, const Boat& boat) const {
+    // To come up without a diver is the end. To come up with one costs him.
+    if (boat.row == 0 && before.row > 0 && !to_surface_) return aboard_ == 0 ? kDeadly : kDiverWeight;
+    double danger = 0.0;
+    for (int column = 0; column <= kLastColumn; ++column) {
+      const int distance = std::abs(boat.column - column);
+      if (Has(kEnemyBullet, boat.row, column)) danger += distance <= 1 ? kDeadly : kNearWeight / distance;
+      if (!IsEnemy(boat.row, column)) continue;
+      const int gap = (boat.column - column) * Heading(kTrail, boat.row, column);
+      if (gap == 0 || gap == 1) danger += kDeadly;
+      if (gap > 1) danger += kNearWeight / gap;
+    }
+    // Something can come in at the ends of a row.
+    if (boat.row > 0 && (boat.column == 0 || boat.column == kLastColumn)) danger += kNearWeight;
+    return danger;
+  }
+
+  /// To where the boat should be, in moves.
+  double Distance(const Boat& boat) const {
+    if (to_surface_) return kHurry * boat.row;
+    double least = std::numeric_limits<double>::infinity();
+    Cells(kDiver).ForEach([&](int cell) {
+      const int row = cell / CellSet::kSide;
+      const int column = cell % CellSet::kSide;
+      const double distance = std::abs(row - boat.row) + std::abs(column - boat.column);
+      least = std::min(least, distance);
+    });
+    if (std::isfinite(least)) return least;
+    (Cells(kFish) | Cells(kSubmarine)).ForEach([&](int cell) {
+      const int row = cell / CellSet::kSide;
+      const int column = cell % CellSet::kSide;
+      const bool behind = (column - boat.column) * boat.facing < 0;
+      const double distance = std::abs(row - boat.row) + (behind ? kTurn : 0.0);
+      least = std::min(least, distance);
+    });
+    if (std::isfinite(least)) return least;
+    return std::abs(boat.row - 4.5) + 0.5 * std::abs(boat.column - 4.5);
+  }
+
+  static constexpr int kLowGauge = 2;  // cells; each is 20 steps
+  static constexpr double kDeadly = 1000.0;
+  static constexpr double kStickyWeight = 0.1;
+  static constexpr double kNearWeight = 4.0;
+  static constexpr double kDiverWeight = 20.0;
+  static constexpr double kShotWeight = 3.0;
+  static constexpr double kWaste = 0.5;
+  static constexpr double kTurn = 2.0;
+  static constexpr double kHurry = 10.0;
+
+  int aboard_ = 0;
+  bool to_surface_ = false;
+};
+
+}  // namespace
+
 GameInfo SeaquestInfo() {
   GameInfo info;
   info.name = "seaquest";
   info.summary = "MinAtar: bring divers to the surface in time, and shoot fish and submarines on the way";
-  info.parameters = MinatarParameters(/*ramps=*/true, "none, left, up, right, down, fire");
+  info.parameters = MinatarParameters(/*ramps=*/true, kMinimalActions);
   info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
     return std::make_unique<Seaquest>(parameters);
+  };
+  info.make_scripted_policy = [](const GameParameters& parameters) -> std::unique_ptr<ScriptedPolicy> {
+    return std::make_unique<SeaquestPolicy>(parameters);
   };
   return info;
 }

@@ -97,6 +97,9 @@ class Seaquest final : public MinatarGame {
   void WriteObservation(std::span<float> out) const override;
   void Draw(DrawList& out) const override;
 
+  /// Where an action takes the boat.
+  static void MoveBoat(MinatarAction action, int& row, int& column, int& facing);
+
   /// For tests: goes on from `state`, in the episode under way.
   void SetState(const State& state) { state_ = state; }
   const State& state() const { return state_; }
@@ -109,7 +112,7 @@ class Seaquest final : public MinatarGame {
  private:
   void SpawnEnemy();
   void SpawnDiver();
-  void MoveBoat(MinatarAction action);
+  void Fire();
   int MoveOwnBullets();
   void MoveDivers();
   int MoveSubmarines();

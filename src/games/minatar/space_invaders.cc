@@ -1,7 +1,12 @@
 #include "games/minatar/space_invaders.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
 #include <memory>
+
+#include "games/minatar/minatar_policy.h"
 
 namespace metronome {
 namespace {
@@ -14,6 +19,9 @@ constexpr int kAlienShotPeriod = 10;  // steps between two shots of the aliens
 constexpr int kFirstMoveInterval = 12;
 constexpr int kLastMoveInterval = 6;
 
+constexpr std::array kMinimalActions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kRight,
+                                        MinatarAction::kFire};
+
 enum Channel { kCannon, kAlien, kAlienLeft, kAlienRight, kOwnBullet, kEnemyBullet, kChannels };
 
 }  // namespace
@@ -22,8 +30,7 @@ SpaceInvaders::SpaceInvaders(const GameParameters& parameters)
     : MinatarGame({.name = "space_invaders",
                    .channels = {"cannon", "alien", "alien, moving left", "alien, moving right", "own bullet",
                                 "enemy bullet"},
-                   .minimal_actions = {MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kRight,
-                                       MinatarAction::kFire},
+                   .minimal_actions = kMinimalActions,
                    .ramps = true,
                    .steps_per_second = 12.0,
                    .default_max_episode_steps = 10'000},
@@ -37,6 +44,12 @@ void SpaceInvaders::Begin() {
   state_.move_interval = kFirstMoveInterval;
   state_.move_timer = kFirstMoveInterval;
   state_.alien_shot_timer = kAlienShotPeriod;
+}
+
+int SpaceInvaders::MoveCannon(MinatarAction action, int column) {
+  if (action == MinatarAction::kLeft) return std::max(0, column - 1);
+  if (action == MinatarAction::kRight) return std::min(kLast, column + 1);
+  return column;
 }
 
 void SpaceInvaders::MoveAliens() {
@@ -74,8 +87,7 @@ int SpaceInvaders::Advance(MinatarAction action) {
     s.own_bullets.Add(kLast, s.cannon_column);
     s.shot_timer = kShotPeriod;
   }
-  if (action == MinatarAction::kLeft) s.cannon_column = std::max(0, s.cannon_column - 1);
-  if (action == MinatarAction::kRight) s.cannon_column = std::min(kLast, s.cannon_column + 1);
+  s.cannon_column = MoveCannon(action, s.cannon_column);
 
   s.own_bullets = s.own_bullets.MovedUp();
   s.enemy_bullets = s.enemy_bullets.MovedDown();
@@ -135,13 +147,86 @@ void SpaceInvaders::Draw(DrawList& out) const {
   out.Rectangle(static_cast<float>(state_.cannon_column) + 0.1f, kLast + 0.2f, 0.8f, 0.8f, {90, 170, 255});
 }
 
+namespace {
+
+/// Stands where a shot meets the nearest alien, fires, and steps out of the way of bullets.
+class SpaceInvadersPolicy final : public MinatarPolicy {
+ public:
+  explicit SpaceInvadersPolicy(const GameParameters& parameters)
+      : MinatarPolicy(parameters, kMinimalActions) {}
+
+ private:
+  MinatarAction Choose() override {
+    const int cannon = Find(kCannon).column;
+    Aim();
+    MinatarAction best = MinatarAction::kNone;
+    int least = std::numeric_limits<int>::max();
+    for (const MinatarAction action :
+         {MinatarAction::kFire, MinatarAction::kNone, MinatarAction::kLeft, MinatarAction::kRight}) {
+      const int column = SpaceInvaders::MoveCannon(action, cannon);
+      int cost = Danger(column) + DistanceToAim(column);
+      if (action == MinatarAction::kFire && DistanceToAim(column) > 0) cost += kWaste;
+      if (cost >= least) continue;
+      least = cost;
+      best = action;
+    }
+    return best;
+  }
+
+  /// Marks the columns in which a bullet fired now meets an alien, going by how often they move by their
+  /// number.
+  void Aim() {
+    const CellSet aliens = Cells(kAlien);
+    const int steps_per_move = std::min(aliens.size(), kUsualMoveInterval);
+    const int direction = Cells(kAlienLeft).empty() ? 1 : -1;
+    aims_ = {};
+    aliens.ForEach([&](int cell) {
+      const int row = cell / CellSet::kSide;
+      const int moves = (kLast - row) / steps_per_move;
+      const int column = cell % CellSet::kSide + direction * moves;
+      aims_[static_cast<std::size_t>(std::clamp(column, 0, kLast))] = true;
+    });
+  }
+
+  int DistanceToAim(int column) const {
+    int least = CellSet::kSide;
+    for (int aim = 0; aim <= kLast; ++aim) {
+      if (aims_[static_cast<std::size_t>(aim)]) least = std::min(least, std::abs(aim - column));
+    }
+    return least;
+  }
+
+  /// What it costs to be in a column when this step's bullets have moved.
+  int Danger(int column) const {
+    if (Has(kEnemyBullet, kLast - 1, column)) return kDeadly;
+    for (const int near : {column - 1, column, column + 1}) {
+      if (Has(kAlien, kLast, near)) return kDeadly;
+    }
+    if (Has(kEnemyBullet, kLast - 2, column)) return kClose;
+    return Has(kEnemyBullet, kLast - 3, column) ? kNear : 0;
+  }
+
+  static constexpr int kDeadly = 1000;
+  static constexpr int kClose = 50;
+  static constexpr int kNear = 5;
+  static constexpr int kWaste = 1;
+  static constexpr int kUsualMoveInterval = 9;  // steps, between the first and the last
+
+  std::array<bool, CellSet::kSide> aims_ = {};
+};
+
+}  // namespace
+
 GameInfo SpaceInvadersInfo() {
   GameInfo info;
   info.name = "space_invaders";
   info.summary = "MinAtar: shoot the aliens before their bullets or they themselves reach the cannon";
-  info.parameters = MinatarParameters(/*ramps=*/true, "none, left, right, fire");
+  info.parameters = MinatarParameters(/*ramps=*/true, kMinimalActions);
   info.make = [](const GameParameters& parameters) -> std::unique_ptr<Game> {
     return std::make_unique<SpaceInvaders>(parameters);
+  };
+  info.make_scripted_policy = [](const GameParameters& parameters) -> std::unique_ptr<ScriptedPolicy> {
+    return std::make_unique<SpaceInvadersPolicy>(parameters);
   };
   return info;
 }

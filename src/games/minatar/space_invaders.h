@@ -56,6 +56,9 @@ class SpaceInvaders final : public MinatarGame {
   void WriteObservation(std::span<float> out) const override;
   void Draw(DrawList& out) const override;
 
+  /// The column to which an action takes the cannon.
+  static int MoveCannon(MinatarAction action, int column);
+
   /// For tests: goes on from `state`, in the episode under way.
   void SetState(const State& state) { state_ = state; }
   const State& state() const { return state_; }
