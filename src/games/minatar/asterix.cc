@@ -155,19 +155,6 @@ void Asterix::Hash(StateHasher& hasher) const {
   hasher.Add(state_.ramp_timer).Add(state_.ramp_index);
 }
 
-void Asterix::Draw(DrawList& out) const {
-  out.Rectangle(0, 0, CellSet::kSide, CellSet::kSide, {30, 40, 36});
-  for (int i = 0; i < kLanes; ++i) {
-    const Lane& lane = state_.lanes[static_cast<std::size_t>(i)];
-    if (lane.kind == Kind::kNothing) continue;
-    const Color color = lane.kind == Kind::kGold ? Color{255, 210, 80} : Color{200, 80, 60};
-    out.Circle({static_cast<float>(lane.column) + 0.5f, static_cast<float>(i + kFirstRow) + 0.5f}, 0.4f,
-               color);
-  }
-  out.Rectangle(static_cast<float>(state_.player_column) + 0.1f, static_cast<float>(state_.player_row) + 0.1f,
-                0.8f, 0.8f, {90, 170, 255});
-}
-
 namespace {
 
 /// Goes for the nearest gold, and keeps out of the way of enemies as if they moved every step.

@@ -126,16 +126,6 @@ void Breakout::Hash(StateHasher& hasher) const {
       .Add(state_.bricks.high());
 }
 
-void Breakout::Draw(DrawList& out) const {
-  out.Rectangle(0, 0, CellSet::kSide, CellSet::kSide, {18, 20, 30});
-  state_.bricks.ForEach([&](int cell) {
-    out.Rectangle(static_cast<float>(cell % 10), static_cast<float>(cell / 10), 0.95f, 0.95f, {200, 80, 60});
-  });
-  out.Rectangle(static_cast<float>(state_.paddle_column), kLast, 1, 0.4f, {90, 170, 255});
-  out.Circle({static_cast<float>(state_.ball_column) + 0.5f, static_cast<float>(state_.ball_row) + 0.5f},
-             0.4f, {255, 230, 160});
-}
-
 namespace {
 
 /// Works out where the ball will come down and goes there. The ball is either sent back up from under it or

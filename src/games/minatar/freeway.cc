@@ -104,16 +104,6 @@ void Freeway::Hash(StateHasher& hasher) const {
   }
 }
 
-void Freeway::Draw(DrawList& out) const {
-  out.Rectangle(0, 0, kColumns, CellSet::kSide, {48, 50, 56});
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const Car& car = state_.cars[static_cast<std::size_t>(lane)];
-    out.Rectangle(static_cast<float>(car.column), static_cast<float>(lane + 1) + 0.2f, 1, 0.6f,
-                  {200, 80, 60});
-  }
-  out.Circle({kChickenColumn + 0.5f, static_cast<float>(state_.chicken_row) + 0.5f}, 0.4f, {255, 230, 160});
-}
-
 namespace {
 
 /// Goes up whenever the lane ahead is free of cars that could arrive while the chicken is in it.

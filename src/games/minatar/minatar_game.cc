@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "games/minatar/minatar_picture.h"
 #include "metronome/core/check.h"
 
 namespace metronome {
@@ -41,8 +42,8 @@ MinatarGame::MinatarGame(MinatarDescription description, const GameParameters& p
   }
   spec_.tick_rate_hz = description.steps_per_second;
   spec_.default_max_episode_steps = description.default_max_episode_steps;
-  spec_.draw_width = CellSet::kSide;
-  spec_.draw_height = CellSet::kSide;
+  spec_.draw_width = static_cast<double>(kPictureSide);
+  spec_.draw_height = static_cast<double>(kPictureHeight);
 }
 
 void MinatarGame::Reset(std::uint64_t seed) {
@@ -54,6 +55,7 @@ void MinatarGame::Reset(std::uint64_t seed) {
 void MinatarGame::BeginOriginal() {
   terminated_ = false;
   score_ = 0;
+  stuck_ = false;
   Begin();
 }
 
@@ -65,12 +67,18 @@ StepResult MinatarGame::Step(int action) {
 }
 
 StepResult MinatarGame::StepOriginal(MinatarAction action) {
+  const MinatarAction requested = action;
   if (chance_.Uniform() < options_.sticky_action_probability) action = last_action_;
   last_action_ = action;
+  stuck_ = action != requested;
   if (terminated_) return {.reward = 0.0f, .terminated = true};
   const int reward = Advance(action);
   score_ += reward;
   return {.reward = static_cast<float>(reward), .terminated = terminated_};
+}
+
+void MinatarGame::DrawScore(DrawList& out, std::string_view bar_name, float bar) const {
+  DrawStrip(out, score_, last_action_, stuck_, bar_name, bar);
 }
 
 std::uint64_t MinatarGame::StateHash() const {

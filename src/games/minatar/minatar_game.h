@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "games/minatar/cell_set.h"
@@ -80,7 +81,8 @@ class MinatarGame : public Game {
   void Terminate() { terminated_ = true; }
   bool terminated() const { return terminated_; }
   bool ramping() const { return options_.difficulty_ramping; }
-  int score() const { return score_; }  ///< Sum of the rewards of the episode; for the picture.
+  /// The picture's strip above the board, with a bar where `bar_name` is not empty, full at 1.
+  void DrawScore(DrawList& out, std::string_view bar_name, float bar) const;
   Chance& chance() { return chance_; }
 
  private:
@@ -90,7 +92,9 @@ class MinatarGame : public Game {
   Chance chance_;
   MinatarAction last_action_ = MinatarAction::kNone;  // as executed
   bool terminated_ = true;
-  int score_ = 0;
+  // For the picture alone.
+  int score_ = 0;       // sum of the episode's rewards
+  bool stuck_ = false;  // the last action executed was not the one asked for
 };
 
 /// The parameters of a game: sticky_action_probability, difficulty_ramping where it ramps, minimal_actions.

@@ -356,22 +356,6 @@ void Seaquest::Hash(StateHasher& hasher) const {
   add_swimmers(s.divers);
 }
 
-void Seaquest::Draw(DrawList& out) const {
-  out.Rectangle(0, 0, CellSet::kSide, CellSet::kSide, {18, 50, 90});
-  const auto draw = [&out](const auto& items, float size, Color color) {
-    for (const auto& item : items) {
-      out.Circle({static_cast<float>(item.column) + 0.5f, static_cast<float>(item.row) + 0.5f}, size, color);
-    }
-  };
-  draw(state_.fish, 0.3f, {240, 160, 80});
-  draw(state_.submarines, 0.4f, {200, 80, 60});
-  draw(state_.divers, 0.3f, {250, 240, 200});
-  draw(state_.own_bullets, 0.12f, {255, 255, 255});
-  draw(state_.enemy_bullets, 0.12f, {255, 90, 90});
-  out.Circle({static_cast<float>(state_.column) + 0.5f, static_cast<float>(state_.row) + 0.5f}, 0.45f,
-             {255, 220, 90});
-}
-
 namespace {
 
 /// Shoots what it faces, gathers divers, and comes up with one aboard before the oxygen ends or with six at

@@ -134,19 +134,6 @@ void SpaceInvaders::Hash(StateHasher& hasher) const {
   hasher.Add(state_.alien_shot_timer).Add(state_.ramp_index).Add(state_.shot_timer);
 }
 
-void SpaceInvaders::Draw(DrawList& out) const {
-  out.Rectangle(0, 0, CellSet::kSide, CellSet::kSide, {10, 12, 24});
-  const auto draw = [&](CellSet cells, float size, Color color) {
-    cells.ForEach([&](int cell) {
-      out.Circle({static_cast<float>(cell % 10) + 0.5f, static_cast<float>(cell / 10) + 0.5f}, size, color);
-    });
-  };
-  draw(state_.aliens, 0.4f, {120, 220, 110});
-  draw(state_.own_bullets, 0.15f, {255, 255, 255});
-  draw(state_.enemy_bullets, 0.15f, {255, 90, 90});
-  out.Rectangle(static_cast<float>(state_.cannon_column) + 0.1f, kLast + 0.2f, 0.8f, 0.8f, {90, 170, 255});
-}
-
 namespace {
 
 /// Stands where a shot meets the nearest alien, fires, and steps out of the way of bullets.
