@@ -10,6 +10,8 @@
 namespace metronome::kernels {
 namespace {
 
+constexpr int kMaskWidth = 64;  // floats that are looked at together for zeros
+
 using simd::Broadcast;
 using simd::kLanes;
 using simd::Load;
@@ -168,8 +170,8 @@ void NonZeros::Find(std::int64_t first, std::int64_t rows, ConstRows x) {
     std::int32_t* indices = indices_.data() + (first + row) * size_;
     std::int32_t count = 0;
     std::int64_t i = 0;
-    for (; i + simd::kMaskWidth <= size_; i += simd::kMaskWidth) {
-      for (std::uint64_t mask = simd::NonZeroMask(values + i); mask != 0; mask &= mask - 1) {
+    for (; i + kMaskWidth <= size_; i += kMaskWidth) {
+      for (std::uint64_t mask = simd::NonZeroMask<kMaskWidth>(values + i); mask != 0; mask &= mask - 1) {
         indices[count++] = static_cast<std::int32_t>(i + std::countr_zero(mask));
       }
     }

@@ -20,7 +20,9 @@ using simd::Vector;
 // Share of elements that are not zero below which a product goes through those alone. Each costs a little
 // more there, since a tile in registers multiplies eight rows by one load of the weights.
 constexpr double kSparseShare = 0.6;
-constexpr std::int64_t kSparseDepth = simd::kMaskWidth;
+// The same for a gradient, where finding each input's rows costs as well.
+constexpr double kSparseGradientShare = 0.35;
+constexpr int kSparseDepth = 64;
 
 /// Whether few enough of x are not zero. What a ReLU gives mostly is, after some training.
 bool IsSparse(std::int64_t rows, std::int64_t depth, ConstRows x) {
@@ -28,7 +30,7 @@ bool IsSparse(std::int64_t rows, std::int64_t depth, ConstRows x) {
   std::int64_t count = 0;
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t k = 0; k < depth; k += kSparseDepth) {
-      count += std::popcount(simd::NonZeroMask(x.row(row) + k));
+      count += std::popcount(simd::NonZeroMask<kSparseDepth>(x.row(row) + k));
     }
   }
   return static_cast<double>(count) < kSparseShare * static_cast<double>(rows * depth);
@@ -47,7 +49,7 @@ void MultiplySparse(const PackedShape& shape, const float* weights, std::int64_t
 #pragma GCC unroll 16
       for (int v = 0; v < kVectors; ++v) acc[v] = Load(y.row(row) + v * kLanes);
       const float* inputs = x.row(row) + block;
-      for (std::uint64_t mask = simd::NonZeroMask(inputs); mask != 0; mask &= mask - 1) {
+      for (std::uint64_t mask = simd::NonZeroMask<kSparseDepth>(inputs); mask != 0; mask &= mask - 1) {
         const int k = std::countr_zero(mask);
         const Vector value = Broadcast(inputs[k]);
         const float* w = weights + (block + k) * PackedShape::kPanelWidth;
@@ -94,6 +96,109 @@ std::int64_t MultiplySparsePanels(const PackedShape& shape, const float* weights
     panel += group;
   }
   return panels;
+}
+
+/// Inputs of a tile, the bias not among them.
+std::int64_t WeightInputs(const PackedShape& shape, const HiddenTile& tile) {
+  return std::min(tile.last_input, shape.inputs()) - tile.first_input;
+}
+
+/// gradient = x^T dy of one panel over all rows, a few inputs at a time in registers.
+void DenseGradient(const PackedShape& shape, const HiddenTile& tile, std::int64_t panel, std::int64_t rows,
+                   ConstRows x, ConstRows dy, float* gradient) {
+  const std::int64_t width = shape.panel_width(panel);
+  const float* dy_panel = dy.data + panel * PackedShape::kPanelWidth;
+  float* sums = gradient + shape.panel_offset(panel);
+  WithPanelVectors(width, [&]<int V>() {
+    ForRowBlocks<V>(WeightInputs(shape, tile), [&]<int M, int N>(std::int64_t block) {
+      const std::int64_t input = tile.first_input + block;
+      Vector acc[M][N] = {};
+      MultiplyTile<M, N>(rows, x.data + input, 1, x.stride, dy_panel, dy.stride, acc);
+      for (int m = 0; m < M; ++m) {
+        for (int v = 0; v < N; ++v) Store(sums + (input + m) * width + v * kLanes, acc[m][v]);
+      }
+    });
+  });
+}
+
+/// The column sums of dy.
+void BiasGradient(const PackedShape& shape, std::int64_t panel, std::int64_t rows, ConstRows dy,
+                  float* gradient) {
+  const std::int64_t width = shape.panel_width(panel);
+  const float* dy_panel = dy.data + panel * PackedShape::kPanelWidth;
+  float* sums = gradient + shape.panel_offset(panel) + shape.inputs() * width;
+  for (std::int64_t i = 0; i < width; i += kLanes) {
+    Vector sum = {};
+    for (std::int64_t row = 0; row < rows; ++row) sum += Load(dy_panel + row * dy.stride + i);
+    Store(sums + i, sum);
+  }
+}
+
+double SquaresOf(const PackedShape& shape, const HiddenTile& tile, std::int64_t panel,
+                 const float* gradient) {
+  const std::int64_t width = shape.panel_width(panel);
+  const float* sums = gradient + shape.panel_offset(panel);
+  Vector squares = {};
+  for (std::int64_t i = tile.first_input * width; i < tile.last_input * width; i += kLanes) {
+    squares += Load(sums + i) * Load(sums + i);
+  }
+  return static_cast<double>(simd::SumLanes(squares));
+}
+
+// A tile whose inputs are this many can have its gradient from what is not zero, this many rows at a time:
+// their dy stays in the first-level cache from input to input.
+constexpr int kSparseInputs = 16;
+constexpr int kSparseRows = 32;
+
+bool IsSparseTile(const PackedShape& shape, const HiddenTile& tile, std::int64_t panels, std::int64_t rows,
+                  ConstRows x) {
+  if (WeightInputs(shape, tile) != kSparseInputs) return false;
+  if (shape.panel_width(tile.panel + panels - 1) != PackedShape::kPanelWidth) return false;
+  std::int64_t count = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    count += std::popcount(simd::NonZeroMask<kSparseInputs>(x.row(row) + tile.first_input));
+  }
+  return static_cast<double>(count) < kSparseGradientShare * static_cast<double>(rows * kSparseInputs);
+}
+
+/// gradient = x^T dy of G panels, over the elements of x that are not zero; each sum goes through the rows in
+/// their order, as DenseGradient() does.
+template <int G>
+void SparseGradients(const PackedShape& shape, const HiddenTile& tile, std::int64_t rows, ConstRows x,
+                     ConstRows dy, float* gradient) {
+  constexpr int kVectors = G * simd::kTileVectors;
+  const std::int64_t panel_step = PackedShape::kPanelWidth * shape.rows();
+  const float* dy_panels = dy.data + tile.panel * PackedShape::kPanelWidth;
+  for (std::int64_t first = 0; first < rows; first += kSparseRows) {
+    // Bit r of masks[i]: whether input i of row r is not zero.
+    std::uint32_t masks[kSparseInputs] = {};
+    for (std::int64_t r = 0; r < std::min<std::int64_t>(kSparseRows, rows - first); ++r) {
+      std::uint64_t mask = simd::NonZeroMask<kSparseInputs>(x.row(first + r) + tile.first_input);
+      for (; mask != 0; mask &= mask - 1) masks[std::countr_zero(mask)] |= 1u << r;
+    }
+    for (int i = 0; i < kSparseInputs; ++i) {
+      const std::int64_t input = tile.first_input + i;
+      float* sums = gradient + shape.panel_offset(tile.panel) + input * PackedShape::kPanelWidth;
+      Vector acc[kVectors] = {};
+      if (first > 0) {
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) {
+          acc[v] = Load(sums + v / simd::kTileVectors * panel_step + v % simd::kTileVectors * kLanes);
+        }
+      }
+      for (std::uint32_t mask = masks[i]; mask != 0; mask &= mask - 1) {
+        const std::int64_t row = first + std::countr_zero(mask);
+        const Vector value = Broadcast(x.row(row)[input]);
+        const float* d = dy_panels + row * dy.stride;
+#pragma GCC unroll 16
+        for (int v = 0; v < kVectors; ++v) acc[v] += value * Load(d + v * kLanes);
+      }
+#pragma GCC unroll 16
+      for (int v = 0; v < kVectors; ++v) {
+        Store(sums + v / simd::kTileVectors * panel_step + v % simd::kTileVectors * kLanes, acc[v]);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -182,37 +287,20 @@ void HiddenBackward(const PackedShape& transposed, const float* weights, std::in
   }
 }
 
-double HiddenGradient(const PackedShape& shape, const HiddenTile& tile, std::int64_t rows, ConstRows x,
-                      ConstRows dy, float* gradient) {
-  const std::int64_t width = shape.panel_width(tile.panel);
-  const float* dy_panel = dy.data + tile.panel * PackedShape::kPanelWidth;
-  float* panel_gradient = gradient + shape.panel_offset(tile.panel);
-  const std::int64_t last_weight = std::min(tile.last_input, shape.inputs());
-  Vector squares = {};
-  WithPanelVectors(width, [&]<int V>() {
-    ForRowBlocks<V>(last_weight - tile.first_input, [&]<int M, int N>(std::int64_t block) {
-      const std::int64_t input = tile.first_input + block;
-      Vector acc[M][N] = {};
-      MultiplyTile<M, N>(rows, x.data + input, 1, x.stride, dy_panel, dy.stride, acc);
-      for (int m = 0; m < M; ++m) {
-        for (int v = 0; v < N; ++v) {
-          Store(panel_gradient + (input + m) * width + v * kLanes, acc[m][v]);
-          squares += acc[m][v] * acc[m][v];
-        }
-      }
-    });
-    if (tile.last_input > shape.inputs()) {
-      Vector acc[V] = {};
-      for (std::int64_t row = 0; row < rows; ++row) {
-        for (int v = 0; v < V; ++v) acc[v] += Load(dy_panel + row * dy.stride + v * kLanes);
-      }
-      for (int v = 0; v < V; ++v) {
-        Store(panel_gradient + shape.inputs() * width + v * kLanes, acc[v]);
-        squares += acc[v] * acc[v];
-      }
-    }
-  });
-  return static_cast<double>(simd::SumLanes(squares));
+void HiddenGradients(const PackedShape& shape, const HiddenTile& tile, std::int64_t panels, std::int64_t rows,
+                     ConstRows x, ConstRows dy, float* gradient, double* squares, std::int64_t step) {
+  if (panels == 4 && IsSparseTile(shape, tile, 4, rows, x)) {
+    SparseGradients<4>(shape, tile, rows, x, dy, gradient);
+  } else if (panels == 2 && IsSparseTile(shape, tile, 2, rows, x)) {
+    SparseGradients<2>(shape, tile, rows, x, dy, gradient);
+  } else {
+    for (std::int64_t i = 0; i < panels; ++i)
+      DenseGradient(shape, tile, tile.panel + i, rows, x, dy, gradient);
+  }
+  for (std::int64_t i = 0; i < panels; ++i) {
+    if (tile.last_input > shape.inputs()) BiasGradient(shape, tile.panel + i, rows, dy, gradient);
+    squares[i * step] = SquaresOf(shape, tile, tile.panel + i, gradient);
+  }
 }
 
 void OutputForward(const OutputShape& shape, const float* weights, std::int64_t rows, ConstRows x, Rows q) {

@@ -76,10 +76,10 @@ struct HiddenTile {
   std::int64_t last_input = 0;
 };
 
-/// gradient = x^T dy, and the column sums of dy for the bias, over all `rows`, for one tile. Returns the sum
-/// of its squares.
-double HiddenGradient(const PackedShape& shape, const HiddenTile& tile, std::int64_t rows, ConstRows x,
-                      ConstRows dy, float* gradient);
+/// gradient = x^T dy, and the column sums of dy for the bias, over all `rows`, for the inputs of `tile` and
+/// `panels` panels, 1 to 4, from its own on. Panel i's sum of squares goes to squares[i * step].
+void HiddenGradients(const PackedShape& shape, const HiddenTile& tile, std::int64_t panels, std::int64_t rows,
+                     ConstRows x, ConstRows dy, float* gradient, double* squares, std::int64_t step);
 
 /// The output layer's weights lie as in torch, (actions, inputs), each row padded to `stride` floats, and
 /// then the biases. q = x W^T + b.  x: (rows, inputs), q: (rows, actions).

@@ -39,23 +39,23 @@ inline void Store(float* to, Vector value) { *reinterpret_cast<UnalignedVector*>
 inline Vector Broadcast(float value) { return Vector{} + value; }
 inline Vector Max0(Vector value) { return value > 0.0f ? value : Vector{}; }
 
-/// Bit i is 1 where element i of these kMaskWidth floats is not zero. A NaN is not zero.
-inline constexpr int kMaskWidth = 64;
+/// Bit i is 1 where element i of these Width floats, 16 to 64, is not zero. A NaN is not zero.
+template <int Width>
 inline std::uint64_t NonZeroMask(const float* from) {
   std::uint64_t mask = 0;
 #if defined(__AVX512F__)
-  for (int i = 0; i < kMaskWidth; i += kLanes) {
+  for (int i = 0; i < Width; i += kLanes) {
     const auto lanes = _mm512_cmp_ps_mask(_mm512_loadu_ps(from + i), _mm512_setzero_ps(), _CMP_NEQ_UQ);
     mask |= static_cast<std::uint64_t>(lanes) << i;
   }
 #elif defined(__AVX__)
-  for (int i = 0; i < kMaskWidth; i += kLanes) {
+  for (int i = 0; i < Width; i += kLanes) {
     const int lanes =
         _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(from + i), _mm256_setzero_ps(), _CMP_NEQ_UQ));
     mask |= static_cast<std::uint64_t>(lanes) << i;
   }
 #else
-  for (int i = 0; i < kMaskWidth; ++i) mask |= static_cast<std::uint64_t>(from[i] != 0.0f) << i;
+  for (int i = 0; i < Width; ++i) mask |= static_cast<std::uint64_t>(from[i] != 0.0f) << i;
 #endif
   return mask;
 }

@@ -22,6 +22,8 @@ constexpr std::int64_t kBlockRows = 16;
 // Inputs of a hidden tile: some thousand sums, a microsecond or two.
 constexpr std::int64_t kTileInputs = 16;
 constexpr std::int64_t kTileColumns = 64;
+// Panels are taken together by four from so many inputs on, and else by two: more parts for a small layer.
+constexpr std::int64_t kManyInputs = 256;
 
 }  // namespace
 
@@ -169,15 +171,34 @@ void StaticLearner::MakeTiles() {
         tiles_.push_back(tile);
       }
     }
+    MakeGradients(layer, tiles_.size());
   }
   for (std::int64_t first = 0; first < output_.inputs; first += kTileColumns) {
     Tile tile;
     tile.layer = static_cast<std::int64_t>(layers_.size());
     tile.first_column = first;
     tile.last_column = std::min(first + kTileColumns, output_.inputs);
+    gradients_.push_back({tiles_.size(), 1, 1});
     tiles_.push_back(tile);
   }
   tile_squares_.resize(tiles_.size());
+}
+
+void StaticLearner::MakeGradients(std::size_t layer, std::size_t end) {
+  const PackedShape& shape = layers_[layer].shape;
+  const auto panels = static_cast<std::size_t>(shape.num_panels());
+  const auto whole = static_cast<std::size_t>(shape.padded_outputs() / PackedShape::kPanelWidth);
+  const auto per_panel = static_cast<std::size_t>((shape.inputs() + kTileInputs - 1) / kTileInputs);
+  const std::size_t begin = end - panels * per_panel;
+  const std::size_t largest = layers_[layer].patches ? 1 : shape.inputs() < kManyInputs ? 2 : 4;
+  for (std::size_t panel = 0; panel < panels;) {
+    std::size_t group = largest;
+    while (group > 1 && panel + group > whole) group /= 2;
+    for (std::size_t i = 0; i < per_panel; ++i) {
+      gradients_.push_back({begin + panel * per_panel + i, per_panel, group});
+    }
+    panel += group;
+  }
 }
 
 void StaticLearner::QValues(std::span<const float> observation, std::span<float> q_values) {
@@ -225,9 +246,9 @@ UpdateResult StaticLearner::Update() {
     ForwardAndBackward(block * kBlockRows, std::min((block + 1) * kBlockRows, batch_size_));
   });
   const auto tiles = static_cast<std::int64_t>(tiles_.size());
-  team_.ForEach(tiles, [&](std::int64_t tile) {
+  team_.ForEach(static_cast<std::int64_t>(gradients_.size()), [&](std::int64_t part) {
     const FlushDenormals flush;
-    tile_squares_[static_cast<std::size_t>(tile)] = TileGradient(tiles_[static_cast<std::size_t>(tile)]);
+    ComputeGradient(gradients_[static_cast<std::size_t>(part)]);
   });
 
   double squares = 0.0;
@@ -340,20 +361,27 @@ void StaticLearner::TdErrors(std::int64_t first, std::int64_t last) {
   }
 }
 
-double StaticLearner::TileGradient(const Tile& tile) {
+void StaticLearner::ComputeGradient(const Gradient& part) {
+  const Tile& tile = tiles_[part.first];
+  double& squares = tile_squares_[part.first];
   const auto index = static_cast<std::size_t>(tile.layer);
   if (index == layers_.size()) {
-    return kernels::OutputGradient(output_, tile.first_column, tile.last_column, batch_size_, actions_.data(),
-                                   errors_.data(), InputsOf(index), gradient_.data() + output_offset_);
+    squares =
+        kernels::OutputGradient(output_, tile.first_column, tile.last_column, batch_size_, actions_.data(),
+                                errors_.data(), InputsOf(index), gradient_.data() + output_offset_);
+    return;
   }
   Layer& layer = layers_[index];
   float* gradient = gradient_.data() + layer.offset;
   if (layer.patches) {
-    return kernels::SumGradients(layer.shape, tile.hidden, layer.part_gradients.size() / layer.shape.size(),
-                                 layer.part_gradients.data(), gradient);
+    squares =
+        kernels::SumGradients(layer.shape, tile.hidden, layer.part_gradients.size() / layer.shape.size(),
+                              layer.part_gradients.data(), gradient);
+    return;
   }
-  return kernels::HiddenGradient(layer.shape, tile.hidden, batch_size_, InputsOf(index),
-                                 layer.rows(layer.gradients), gradient);
+  kernels::HiddenGradients(layer.shape, tile.hidden, static_cast<std::int64_t>(part.tiles), batch_size_,
+                           InputsOf(index), layer.rows(layer.gradients), gradient, &squares,
+                           static_cast<std::int64_t>(part.step));
 }
 
 void StaticLearner::TileUpdate(const Tile& tile, const kernels::AdamStep& step, bool sync) {

@@ -83,6 +83,14 @@ class StaticLearner : public Learner {
   void AddLayer(const kernels::PackedShape& shape, std::optional<kernels::Patches> patches,
                 std::int64_t positions);
   bool has_convolutions() const { return !layers_.empty() && layers_.front().patches; }
+  /// What one part of phase 2 computes: the gradients of the tiles first, first + step, ... which are the
+  /// same inputs of neighbouring panels, or of one tile.
+  struct Gradient {
+    std::size_t first = 0;
+    std::size_t step = 1;
+    std::size_t tiles = 1;
+  };
+
   void IndexParameters(const NetworkSpec& spec);
   void MakeTiles();
   void RefreshTransposed();
@@ -99,7 +107,9 @@ class StaticLearner : public Learner {
   /// of the convolutions.
   void Backward(std::int64_t first, std::int64_t last);
   /// Phase 2 and 3 for one tile.
-  double TileGradient(const Tile& tile);
+  /// The parts of phase 2 of a layer whose tiles are the last ones before `end`.
+  void MakeGradients(std::size_t layer, std::size_t end);
+  void ComputeGradient(const Gradient& part);
   void TileUpdate(const Tile& tile, const kernels::AdamStep& step, bool sync);
   void UpdateRange(std::int64_t first, std::int64_t last, const kernels::AdamStep& step, bool sync);
 
@@ -136,6 +146,7 @@ class StaticLearner : public Learner {
   AlignedBuffer<float> row_q_;                              // (B): Q(s, a)
 
   std::vector<Tile> tiles_;
+  std::vector<Gradient> gradients_;
   std::vector<double> tile_squares_;  // by tile, so that their sum has one order
   WorkerTeam team_;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "metronome/core/rng.h"
@@ -228,12 +229,12 @@ TEST(KernelsTest, HiddenBackwardOfSparseRowsIsTheProductAndThatOfFullRowsToTheLa
 }
 
 TEST(KernelsTest, NanIsNotPassedOverAsAZero) {
-  std::vector<float> values(simd::kMaskWidth);
-  EXPECT_EQ(simd::NonZeroMask(values.data()), 0u);
+  std::vector<float> values(64);
+  EXPECT_EQ(simd::NonZeroMask<64>(values.data()), 0u);
   values[0] = std::numeric_limits<float>::quiet_NaN();
   values[17] = -0.0f;
   values[63] = 1e-30f;
-  EXPECT_EQ(simd::NonZeroMask(values.data()), (std::uint64_t{1} << 63) | 1u);
+  EXPECT_EQ(simd::NonZeroMask<64>(values.data()), (std::uint64_t{1} << 63) | 1u);
 }
 
 TEST(KernelsTest, HiddenGradientIsTheOuterProductSummedOverRowsWithItsSquares) {
@@ -251,10 +252,13 @@ TEST(KernelsTest, HiddenGradientIsTheOuterProductSummedOverRowsWithItsSquares) {
       double squares = 0.0;
       for (std::int64_t panel = 0; panel < shape.num_panels(); ++panel) {
         const std::int64_t middle = inputs / 2;
-        squares += HiddenGradient(shape, {panel, 0, middle}, rows, {x_rows.data(), inputs},
-                                  {dy_rows.data(), stride}, gradient.data());
-        squares += HiddenGradient(shape, {panel, middle, inputs + 1}, rows, {x_rows.data(), inputs},
-                                  {dy_rows.data(), stride}, gradient.data());
+        double tile = 0.0;
+        HiddenGradients(shape, {panel, 0, middle}, 1, rows, {x_rows.data(), inputs}, {dy_rows.data(), stride},
+                        gradient.data(), &tile, 1);
+        squares += tile;
+        HiddenGradients(shape, {panel, middle, inputs + 1}, 1, rows, {x_rows.data(), inputs},
+                        {dy_rows.data(), stride}, gradient.data(), &tile, 1);
+        squares += tile;
       }
       double want_squares = 0.0;
       for (std::int64_t o = 0; o < outputs; ++o) {
@@ -267,6 +271,44 @@ TEST(KernelsTest, HiddenGradientIsTheOuterProductSummedOverRowsWithItsSquares) {
         }
       }
       ASSERT_NEAR(squares, want_squares, 1e-4 * want_squares);
+    }
+  }
+}
+
+TEST(KernelsTest, HiddenGradientOfSparseRowsIsThatOfOnePanelAtATimeToTheLastBit) {
+  Rng rng(22);
+  for (const std::int64_t rows : {1, 31, 32, 33, 100}) {
+    for (const std::int64_t panels : {1, 2, 4}) {
+      const std::int64_t inputs = 40;
+      const std::int64_t outputs = panels * PackedShape::kPanelWidth;
+      const PackedShape shape(inputs, outputs, true);
+      Matrix x(rows, inputs, &rng);
+      MakeSparse(x);
+      const Matrix dy(rows, outputs, &rng);
+      const std::vector<float> x_rows = Padded(x, inputs);
+      const std::int64_t stride = StrideFor(outputs);
+      const std::vector<float> dy_rows = Padded(dy, stride);
+      std::vector<float> together(static_cast<std::size_t>(shape.size()), -7.0f);
+      std::vector<float> alone = together;
+      for (const auto& [first, last] : {std::pair(0, 16), std::pair(16, 32), std::pair(32, 41)}) {
+        std::vector<double> squares(4);
+        HiddenGradients(shape, {0, first, last}, panels, rows, {x_rows.data(), inputs},
+                        {dy_rows.data(), stride}, together.data(), squares.data(), 1);
+        for (std::int64_t panel = 0; panel < panels; ++panel) {
+          double square = 0.0;
+          HiddenGradients(shape, {panel, first, last}, 1, rows, {x_rows.data(), inputs},
+                          {dy_rows.data(), stride}, alone.data(), &square, 1);
+          EXPECT_EQ(squares[static_cast<std::size_t>(panel)], square);
+        }
+      }
+      EXPECT_EQ(together, alone) << rows << " rows, " << panels << " panels";
+      for (std::int64_t o = 0; o < outputs; ++o) {
+        for (std::int64_t i = 0; i <= inputs; ++i) {
+          double want = 0.0;
+          for (std::int64_t r = 0; r < rows; ++r) want += dy.at(r, o) * (i < inputs ? x.at(r, i) : 1.0);
+          ASSERT_NEAR(together[static_cast<std::size_t>(shape.OffsetOf(i, o))], want, 1e-4);
+        }
+      }
     }
   }
 }
