@@ -45,6 +45,13 @@ struct EvalOptions {
 };
 int RunEval(const EvalOptions& options);
 
+struct QOptions {
+  std::string target;                     ///< A run folder or checkpoint.
+  std::vector<std::string> observations;  ///< At least one.
+  bool json = false;
+};
+int RunQ(const QOptions& options);
+
 struct BenchOptions {
   std::optional<std::string> config;
   std::vector<std::string> set;

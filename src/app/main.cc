@@ -40,13 +40,18 @@ std::vector<std::string> AllGiven(const CLI::Option* option) {
 }
 
 /// One value each time it is given, and as often as one likes.
-CLI::Option* AddSet(CLI::App* command, const std::string& what) {
-  return command->add_option("--set", what)
-      ->type_name("SECTION.KEY=VALUE")
+CLI::Option* AddRepeated(CLI::App* command, const std::string& name, const std::string& type,
+                         const std::string& what) {
+  return command->add_option(name, what)
+      ->type_name(type)
       ->type_size(1)
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+CLI::Option* AddSet(CLI::App* command, const std::string& what) {
+  return AddRepeated(command, "--set", "SECTION.KEY=VALUE", what);
 }
 
 CLI::Option* AddFlag(CLI::App* command, const std::string& name, const std::string& type,
@@ -137,6 +142,19 @@ int Run(int argc, char** argv) {
   const CLI::Option* const eval_epsilon =
       AddFlag(eval, "--epsilon", "E", "Share of random actions, 0 to 1; default 0");
   const CLI::Option* const eval_json = AddSwitch(eval, "--json", "Print one JSON object instead of text");
+
+  CLI::App* const q = add_command("q", "Print what a trained network thinks of an observation: its Q-values",
+                                  "metronome q runs/cartpole-1 --observation \"0.1, 0, -0.02, 0\" --json\n"
+                                  "  metronome q runs/cartpole-1 --observation @observation.txt");
+  const CLI::Option* const q_target =
+      q->add_option("PATH", "A run folder (its best checkpoint, else its newest) or a checkpoint")
+          ->type_name("")
+          ->required();
+  const CLI::Option* const q_observation =
+      AddRepeated(q, "--observation", "NUMBERS|@FILE",
+                  "All numbers of an observation, in the order of `metronome games NAME`; may be repeated")
+          ->required();
+  const CLI::Option* const q_json = AddSwitch(q, "--json", "Print one JSON object instead of text");
 
   CLI::App* const watch = add_command("watch", "Watch an agent play, in a window or as a film",
                                       "metronome watch runs/racer-1\n"
@@ -249,6 +267,10 @@ int Run(int argc, char** argv) {
                     .seed = Given(eval_seed),
                     .epsilon = Given(eval_epsilon),
                     .json = eval_json->count() > 0});
+  }
+  if (q->parsed()) {
+    return RunQ(
+        {.target = *Given(q_target), .observations = AllGiven(q_observation), .json = q_json->count() > 0});
   }
   if (watch->parsed()) {
     return RunWatch({.target = *Given(watch_target),

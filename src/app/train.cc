@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include "app/commands.h"
@@ -135,6 +136,35 @@ void CheckUnchanged(const RunConfig& saved, const EffectiveConfig& effective) {
   }
 }
 
+/// What TensorBoard compares runs by: everything that decides how a run learns, but its seed.
+std::vector<Hyperparameter> HyperparametersOf(const RunConfig& config) {
+  const auto to_setting = [](const ConfigValue& value) -> std::variant<bool, double, std::string> {
+    if (const auto* flag = std::get_if<bool>(&value.data)) return *flag;
+    if (const auto* integer = std::get_if<std::int64_t>(&value.data)) return static_cast<double>(*integer);
+    if (const auto* number = std::get_if<double>(&value.data)) return *number;
+    if (const auto* text = std::get_if<std::string>(&value.data)) return *text;
+    return FormatConfigValue(value);
+  };
+  std::vector<Hyperparameter> settings;
+  for (const ConfigKey& key : AllConfigKeys(&FindGame(config.game.name))) {
+    const std::optional<ConfigValue> value = key.value(config);
+    const bool tells = key.section == "device" || key.section == "checkpoint" || key.section == "log";
+    if (!value || tells || key.full_name() == "train.seed") continue;
+    settings.push_back({key.full_name(), to_setting(*value)});
+  }
+  return settings;
+}
+
+/// What both kinds of run are made with.
+RunRequest MakeRequest(const EffectiveConfig& effective, const std::filesystem::path& folder) {
+  RunRequest request;
+  request.config = effective.config;
+  request.folder = folder;
+  request.config_text = FormatConfig(effective, false);
+  request.hyperparameters = HyperparametersOf(effective.config);
+  return request;
+}
+
 int ResumeTrain(const TrainOptions& options) {
   if (options.run)
     throw Error(ExitCode::kUsage, "--run: a run that goes on stays in its folder, " + *options.resume);
@@ -155,11 +185,7 @@ int ResumeTrain(const TrainOptions& options) {
                                       " steps; to go on, raise the total with --steps");
   }
   CheckMachine(effective, folder);
-  RunRequest request;
-  request.config = effective.config;
-  request.folder = folder;
-  request.config_text = FormatConfig(effective, false);
-  return ResumeTraining(request, checkpoint, notes);
+  return ResumeTraining(MakeRequest(effective, folder), checkpoint, notes);
 }
 
 }  // namespace
@@ -175,10 +201,7 @@ int RunTrain(const TrainOptions& options) {
   const EffectiveConfig effective = LoadConfig(options.config);
   RequireKeys(effective, {"game.name", "train.steps"}, *options.config.config);
 
-  RunRequest request;
-  request.config = effective.config;
-  request.folder = options.run.value_or("");
-  request.config_text = FormatConfig(effective, false);
+  const RunRequest request = MakeRequest(effective, options.run.value_or(""));
   std::error_code unknown;
   if (std::filesystem::exists(request.folder, unknown)) {
     throw Error(ExitCode::kUsage,

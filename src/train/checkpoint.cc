@@ -241,6 +241,26 @@ std::string SpellSizes(std::span<const std::int64_t> sizes) {
   return json(std::vector<std::int64_t>(sizes.begin(), sizes.end())).dump();
 }
 
+/// The layers in order, for a reader that knows nothing of this program: each multiplies by `weight`, adds
+/// `bias` and applies its activation; a convolution has no padding. Before the first linear layer whatever
+/// comes is made flat.
+std::string DescribeLayers(const NetworkConfig& network) {
+  json layers = json::array();
+  const auto add = [&](const char* type, const std::string& name, const char* activation) -> json& {
+    layers.push_back(
+        {{"type", type}, {"weight", name + ".weight"}, {"bias", name + ".bias"}, {"activation", activation}});
+    return layers.back();
+  };
+  for (std::size_t i = 0; i < network.conv.size(); ++i) {
+    add("convolution", "conv." + std::to_string(i), "relu")["stride"] = network.conv[i][2];
+  }
+  for (std::size_t i = 0; i < network.hidden.size(); ++i) {
+    add("linear", "hidden." + std::to_string(i), "relu");
+  }
+  add("linear", "output", "none");
+  return layers.dump();
+}
+
 std::map<std::string, std::string> Describe(const GameSpec& game, const NetworkSpec& network,
                                             const CheckpointState& state) {
   json actions = json::array();
@@ -255,6 +275,7 @@ std::map<std::string, std::string> Describe(const GameSpec& game, const NetworkS
           {"actions", actions.dump()},
           {"num_actions", SpellSizes(std::vector<std::int64_t>{network.num_actions})},
           {"hidden", SpellSizes(network.layers.hidden)},
+          {"layers", DescribeLayers(network.layers)},
           {"network",
            "each hidden layer: y = max(0, x W^T + b); output: q = x W^T + b; "
            "weights (out, in), named hidden.<i> and output"}};

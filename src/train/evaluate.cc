@@ -15,10 +15,12 @@ namespace {
 
 class GreedyPolicy : public Policy {
  public:
-  GreedyPolicy(Learner& learner, std::int64_t num_actions, double epsilon, Rng exploration)
+  GreedyPolicy(Learner& learner, std::int64_t num_actions, double epsilon, Rng exploration,
+               QObserver* observer)
       : learner_(learner),
         epsilon_(epsilon),
         exploration_(exploration),
+        observer_(observer),
         q_values_(static_cast<std::size_t>(num_actions)) {}
 
   int Act(std::span<const float> observation) override {
@@ -26,6 +28,7 @@ class GreedyPolicy : public Policy {
       return static_cast<int>(exploration_.UniformInt(static_cast<std::int64_t>(q_values_.size())));
     }
     learner_.QValues(observation, q_values_);
+    if (observer_ != nullptr) observer_->Add(q_values_);
     return static_cast<int>(std::max_element(q_values_.begin(), q_values_.end()) - q_values_.begin());
   }
 
@@ -33,6 +36,7 @@ class GreedyPolicy : public Policy {
   Learner& learner_;
   const double epsilon_;
   Rng exploration_;
+  QObserver* const observer_;
   std::vector<float> q_values_;
 };
 
@@ -75,8 +79,8 @@ void Summarise(EvaluationResult& result) {
 }  // namespace
 
 std::unique_ptr<Policy> MakeGreedyPolicy(Learner& learner, std::int64_t num_actions, double epsilon,
-                                         Rng exploration) {
-  return std::make_unique<GreedyPolicy>(learner, num_actions, epsilon, exploration);
+                                         Rng exploration, QObserver* observer) {
+  return std::make_unique<GreedyPolicy>(learner, num_actions, epsilon, exploration, observer);
 }
 
 std::unique_ptr<Policy> MakeRandomPolicy(std::int64_t num_actions, Rng exploration) {

@@ -90,6 +90,7 @@ fs::path PrepareRunFolder(const RunRequest& request, const Checkpoint* checkpoin
   WholeFolder::RemoveTemporaries(request.folder / "checkpoints");
   DropRowsAfter(request.folder / "episodes.csv", checkpoint->state.trainer.steps, kEpisodesHeader);
   DropRowsAfter(request.folder / "evals.csv", checkpoint->state.trainer.steps, kEvaluationsHeader);
+  DropEventsAfter(request.folder, checkpoint->state.trainer.steps);
   return request.folder;
 }
 
@@ -119,7 +120,9 @@ RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::uni
       trainer_(config_, std::move(game)),
       evaluation_environment_(std::move(evaluation_game), trainer_.max_episode_steps()),
       evaluation_stream_(static_cast<std::uint64_t>(config_.train.seed), "evaluation"),
-      greedy_(MakeGreedyPolicy(trainer_.learner(), trainer_.network_spec().num_actions, 0.0, Rng(0))),
+      q_samples_(trainer_.network_spec().num_actions),
+      greedy_(MakeGreedyPolicy(trainer_.learner(), trainer_.network_spec().num_actions, 0.0, Rng(0),
+                               &q_samples_)),
       starting_point_(Restore(checkpoint)),
       folder_(PrepareRunFolder(request, checkpoint, lock_)),
       recordings_(folder_, WithLimit(config_.game, trainer_.max_episode_steps())),
@@ -134,7 +137,7 @@ RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::uni
     last_checkpoint_step_ = starting_point_.step;
   }
   WriteFileWhole(folder_ / "config.toml", request.config_text);
-  if (config_.log.tensorboard) tensorboard_.emplace(folder_);
+  if (config_.log.tensorboard) curves_.emplace(folder_);
 }
 
 RunLoop::StartingPoint RunLoop::Restore(const Checkpoint* checkpoint) {
@@ -161,6 +164,7 @@ bool RunLoop::Step() {
     start_ = last_flush_ = rate_time_ = MonotonicNanoseconds();
     rate_step_ = trainer_.steps();
     LogStart();
+    if (curves_) curves_->Start(request_, starting_point_.step, start_);
   }
   if (trainer_.steps() >= config_.train.steps || reached_stop_return_ || StopSignal::received() != 0)
     return false;
@@ -181,6 +185,7 @@ bool RunLoop::Step() {
 }
 
 int RunLoop::Finish() {
+  if (curves_ && StopSignal::received() == 0) curves_->End();
   FlushRows();
   if (last_checkpoint_step_ != trainer_.steps()) SaveCheckpoint();
   progress_.Finish();
@@ -222,6 +227,7 @@ void RunLoop::AfterStep(const Trainer::StepReport& report, std::int64_t now) {
   const bool learns = trainer_.learner().updates() > 0;
   (learns ? learning_ : collecting_).Add(report.times.total);
   if (report.updated) updating_.Add(report.times);
+  if (curves_) curves_->AddStep(trainer_, report, now);
   // The learning phase begins with the first update; where an update is due only every few steps, those
   // between belong to it as well.
   if (learns) {
@@ -296,24 +302,13 @@ void RunLoop::WriteEpisodeRow(const FinishedEpisode& episode, std::int64_t now) 
       .Add(trainer_.replay().size())
       .Add(WallSeconds(now), 3);
   episodes_csv_.Append(row.Finish());
-  if (!tensorboard_) return;
-  const std::int64_t step = trainer_.steps();
-  tensorboard_->AddScalar("episode/return", step, episode.episode_return);
-  tensorboard_->AddScalar("episode/length", step, static_cast<double>(episode.length));
-  tensorboard_->AddScalar("train/epsilon", step, episode.epsilon);
-  if (episode.loss) tensorboard_->AddScalar("train/loss", step, *episode.loss);
-  if (episode.q_mean) tensorboard_->AddScalar("train/q_mean", step, *episode.q_mean);
-  if (episode.gradient_norm) tensorboard_->AddScalar("train/gradient_norm", step, *episode.gradient_norm);
-  tensorboard_->AddScalar("time/step_us_p50", step,
-                          episode_steps_.QuantileNanoseconds(0.5) / kNanosecondsPerMicrosecond);
-  tensorboard_->AddScalar("time/step_us_p99", step,
-                          episode_steps_.QuantileNanoseconds(0.99) / kNanosecondsPerMicrosecond);
-  tensorboard_->AddScalar("memory/resident_kib", step, static_cast<double>(resident / 1024));
+  if (curves_) curves_->EpisodeEnded(trainer_.steps(), episode);
 }
 
 void RunLoop::EvaluateNow() {
   const std::int64_t begin = MonotonicNanoseconds();
   recordings_.BeginEvaluation();
+  q_samples_.Clear();
   const std::optional<EvaluationResult> result =
       Evaluate(evaluation_environment_, *greedy_, config_.eval.episodes, evaluation_stream_, &recordings_);
   const std::int64_t end = MonotonicNanoseconds();
@@ -347,10 +342,7 @@ void RunLoop::WriteEvaluationRow(const EvaluationResult& result, std::int64_t no
       .Add(result.max)
       .Add(WallSeconds(now), 3);
   evaluations_csv_.Append(row.Finish());
-  if (tensorboard_) {
-    tensorboard_->AddScalar("eval/mean_return", trainer_.steps(), result.mean);
-    tensorboard_->AddScalar("eval/std_return", trainer_.steps(), result.std);
-  }
+  if (curves_) curves_->Evaluated(trainer_, result, q_samples_);
   FlushRows();
 }
 
@@ -419,7 +411,7 @@ void RunLoop::ShowProgress(std::int64_t now) {
 void RunLoop::FlushRows() {
   episodes_csv_.Flush();
   evaluations_csv_.Flush();
-  if (tensorboard_) tensorboard_->Flush();
+  if (curves_) curves_->Flush();
 }
 
 void RunLoop::LogSummary() {

@@ -16,9 +16,9 @@
 #include "metronome/train/evaluate.h"
 #include "metronome/train/progress.h"
 #include "metronome/train/run.h"
-#include "metronome/train/tensorboard.h"
 #include "train/flatness.h"
 #include "train/replay_archive.h"
+#include "train/run_curves.h"
 #include "train/run_recordings.h"
 #include "train/run_statistics.h"
 #include "train/trainer.h"
@@ -83,6 +83,7 @@ class RunLoop {
   Trainer trainer_;                 // before the folder: what can't run creates nothing
   TimeLimit evaluation_environment_;
   Rng evaluation_stream_;
+  QSamples q_samples_;  // of the newest evaluation
   std::unique_ptr<Policy> greedy_;
   const StartingPoint starting_point_;
   std::optional<FolderLock> lock_;  // of the folder
@@ -91,7 +92,7 @@ class RunLoop {
   Progress progress_;
   AppendFile episodes_csv_;
   AppendFile evaluations_csv_;
-  std::optional<TensorboardWriter> tensorboard_;
+  std::optional<RunCurves> curves_;
 
   ReplayArchive archive_;
   std::int64_t start_ = 0;

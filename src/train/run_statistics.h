@@ -42,6 +42,9 @@ struct StepStatistics {
     update.Add(times.update);
     total.Add(times.total);
   }
+  void Clear() {
+    for (DurationHistogram* times : {&game, &act, &replay, &update, &total}) times->Clear();
+  }
 };
 
 /// Steps and the time they took.

@@ -208,7 +208,7 @@ TEST_F(CommandLineTest, NamesTheNearestCommand) {
 }
 
 TEST_F(CommandLineTest, HelpsWithEveryCommandAndAnExample) {
-  for (const std::string command : {"", "train", "eval", "watch", "play", "bench", "games", "config"}) {
+  for (const std::string command : {"", "train", "eval", "q", "watch", "play", "bench", "games", "config"}) {
     const ProgramResult result = Run(command.empty() ? std::vector<std::string>{"--help"}
                                                      : std::vector<std::string>{command, "--help"});
     EXPECT_EQ(result.code, 0) << command;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -17,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/program.h"
+#include "support/python.h"
 #include "support/temporary_folder.h"
 
 namespace metronome {
@@ -329,6 +331,61 @@ TEST_F(TrainTest, EvalPlaysTheBestCheckpointOfARunAndAnyOneOfThem) {
   EXPECT_EQ(json["step"], 4000);
   EXPECT_EQ(json["epsilon"], 1.0);
   EXPECT_EQ(json["episodes"].size(), 20U);
+}
+
+TEST_F(TrainTest, QPrintsTheQValuesOfEachObservationAsTheScriptComputesThem) {
+  Train("run");
+  WriteText(folder_.path() / "observation.txt", "-0.1\n0.5 0.02,\n-0.3\n");
+  const ProgramResult result = Run({"q", "run", "--observation", "0.1, 0, -0.02, 0.3", "--observation",
+                                    "@observation.txt", "--observation", "-1,0,0,0", "--json"});
+  ASSERT_EQ(result.code, 0) << result.error;
+  const nlohmann::json json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json["game"], "cartpole");
+  EXPECT_EQ(json["checkpoint"], "run/checkpoints/best");
+  EXPECT_EQ(json["actions"], (nlohmann::json{"left", "right"}));
+  ASSERT_EQ(json["q_values"].size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::vector<double> q = json["q_values"][i];
+    ASSERT_EQ(q.size(), 2U);
+    EXPECT_EQ(json["greedy_actions"][i], q[1] > q[0] ? 1 : 0);
+  }
+  const ProgramResult text = Run({"q", "run", "--observation", "0.1 0 -0.02 0.3"});
+  EXPECT_EQ(text.code, 0) << text.error;
+  const bool left = json["greedy_actions"][0] == 0;
+  EXPECT_THAT(text.output,
+              AllOf(HasSubstr(left ? "* left " : "  left "), HasSubstr(left ? "  right " : "* right ")));
+
+  if (!PythonHas("safetensors.numpy")) {
+    GTEST_SKIP() << "the script is not asked: there is no python3 with the packages safetensors and numpy";
+  }
+  const std::string output = RunPython(R"(
+import json, runpy
+script = runpy.run_path(")" METRONOME_SOURCE_DIR R"(/scripts/q_values.py")
+path = "run/checkpoints/best/weights.safetensors"
+_, values = script["q_values"](path, [[0.1, 0, -0.02, 0.3], [-0.1, 0.5, 0.02, -0.3], [-1, 0, 0, 0]])
+print(json.dumps(values.tolist()))
+)",
+                                       folder_.path());
+  const nlohmann::json values = nlohmann::json::parse(output);
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t action = 0; action < 2; ++action) {
+      const double q = json["q_values"][i][action];
+      EXPECT_NEAR(values[i][action], q, 1e-5 * std::max(1.0, std::abs(q)));
+    }
+  }
+}
+
+TEST_F(TrainTest, QRefusesWhatIsNoObservation) {
+  Train("run");
+  EXPECT_THAT(Refusal({"q", "run"}, 2), HasSubstr("--observation is required"));
+  EXPECT_THAT(Refusal({"q", "run", "--observation", "1,2,3"}, 2),
+              AllOf(HasSubstr("found 3 numbers"), HasSubstr("4 numbers: cart position, m; ")));
+  for (const std::string number : {"x", "nan", "1e999", "0x1"}) {
+    EXPECT_THAT(Refusal({"q", "run", "--observation", "1,2,3," + number}, 2),
+                HasSubstr("\"" + number + "\""));
+  }
+  EXPECT_THAT(Refusal({"q", "run", "--observation", "@nowhere"}, 1), HasSubstr("nowhere"));
+  EXPECT_THAT(Refusal({"q", "nowhere", "--observation", "1,2,3,4"}, 1), HasSubstr("nowhere"));
 }
 
 TEST_F(TrainTest, RefusesACheckpointThatIsCutOrChangedAnywhereInOneLine) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +15,7 @@
 #include "metronome/train/checkpoint.h"
 #include "metronome/train/run.h"
 #include "support/temporary_folder.h"
+#include "train/event_reader.h"
 #include "train/replay_archive.h"
 #include "train/run_loop.h"
 
@@ -35,6 +37,33 @@ std::string RowsButTimes(const fs::path& path, std::size_t first, std::size_t la
     kept += "\n";
   }
   return kept;
+}
+
+/// Every point and histogram of a run's event files that is no time or memory, in the order of the files.
+std::vector<std::string> CurvesButTimes(const fs::path& run) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(run)) {
+    if (entry.path().filename().string().find("tfevents") != std::string::npos) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::string> points;
+  for (const fs::path& file : files) {
+    for (const Event& event : ParseEventFile(ReadFile(file))) {
+      for (const Value& value : event.values) {
+        if (value.tag.starts_with("time/") || value.tag.starts_with("memory/") || !value.plugin.empty())
+          continue;
+        std::ostringstream text;
+        text << event.step << " " << value.tag;
+        if (value.scalar) text << " " << *value.scalar;
+        if (value.histogram) {
+          text << " " << value.histogram->sum << " " << value.histogram->sum_squares;
+          for (const double count : value.histogram->counts) text << " " << count;
+        }
+        points.push_back(text.str());
+      }
+    }
+  }
+  return points;
 }
 
 class ResumeTest : public testing::Test {
@@ -122,6 +151,34 @@ TEST_F(ResumeTest, StoppedAnywhereItIsTheRunThatWasNeverStopped) {
     const fs::path stopped = Play("stopped-" + std::to_string(i), cases[i]);
     ExpectSameRun(whole, stopped, "first stop at " + std::to_string(cases[i][0]));
   }
+}
+
+TEST_F(ResumeTest, CurvesGoOnWhereTheyWere) {
+  StopSignal::Install();
+  const std::vector<std::string> whole = CurvesButTimes(Play("whole", {}));
+  ASSERT_GT(whole.size(), 100u);
+  EXPECT_EQ(CurvesButTimes(Play("stopped", {130, 400, 777})), whole);
+}
+
+TEST_F(ResumeTest, CurvesOfAKilledRunAreCutBackToItsCheckpoint) {
+  const std::vector<std::string> whole = CurvesButTimes(Play("whole", {}));
+  request_.config.checkpoint.period = 500;
+  request_.folder = temporary_.path() / "killed";
+  for (int kill = 0; kill < 2; ++kill) {
+    std::vector<std::string> faults;
+    std::unique_ptr<RunLoop> loop =
+        kill == 0
+            ? std::make_unique<RunLoop>(request_)
+            : std::make_unique<RunLoop>(request_, ReadNewestCheckpoint(request_.folder, faults), faults);
+    while (loop->trainer().steps() < 900 + kill) ASSERT_TRUE(loop->Step());
+    // Its rows are written, and no checkpoint after the one at step 500.
+  }
+  std::vector<std::string> faults;
+  RunLoop loop(request_, ReadNewestCheckpoint(request_.folder, faults), faults);
+  while (loop.Step()) {
+  }
+  EXPECT_EQ(loop.Finish(), 0);
+  EXPECT_EQ(CurvesButTimes(request_.folder), whole);
 }
 
 TEST_F(ResumeTest, EveryGameEngineLossAndTeamGoesOnExactly) {

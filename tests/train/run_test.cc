@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "metronome/core/stop_signal.h"
 #include "metronome/train/checkpoint.h"
 #include "support/temporary_folder.h"
+#include "train/event_reader.h"
 
 namespace metronome {
 namespace {
@@ -32,6 +34,17 @@ Table ReadTable(const fs::path& path) {
     for (std::string field; std::getline(fields, field, ',');) table.back().push_back(field);
   }
   return table;
+}
+
+/// The one event file of a run.
+fs::path EventFile(const fs::path& run) {
+  fs::path found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
+    if (entry.path().filename().string().find("tfevents") == std::string::npos) continue;
+    EXPECT_TRUE(found.empty()) << "more than one: " << entry.path();
+    found = entry.path();
+  }
+  return found;
 }
 
 class RunTest : public testing::Test {
@@ -108,6 +121,94 @@ TEST_F(RunTest, EpisodesTableHasARowForEachEpisodeAndEmptyFieldsForWhatIsNotTher
   EXPECT_EQ(evaluations[1][0], "300");
   EXPECT_EQ(evaluations[3][0], "900");
   EXPECT_EQ(evaluations[3][1], "3");
+}
+
+TEST_F(RunTest, CurvesHoldWhatTheTablesHold) {
+  request_.hyperparameters = {{"learner.batch_size", 16.0}};
+  RunTraining(request_);
+  std::map<std::string, std::map<std::int64_t, float>> curves;
+  std::map<std::string, std::map<std::int64_t, Histogram>> histograms;
+  std::map<std::string, std::string> texts;
+  std::vector<std::string> settings;
+  for (const Event& event : ParseEventFile(ReadFile(EventFile(request_.folder)))) {
+    for (const Value& value : event.values) {
+      if (value.scalar) curves[value.tag][event.step] = *value.scalar;
+      if (value.histogram) histograms[value.tag][event.step] = *value.histogram;
+      if (value.text) texts[value.tag] = *value.text;
+      if (value.plugin == "hparams") settings.push_back(value.tag);
+    }
+  }
+  const Table table = ReadTable(request_.folder / "episodes.csv");
+  EXPECT_EQ(curves["episode/return"].size(), table.size() - 1);
+  for (std::size_t i = 1; i < table.size(); ++i) {
+    const std::int64_t step = std::stoll(table[i][0]);
+    const std::vector<std::pair<const char*, std::size_t>> columns = {{"episode/return", 2},
+                                                                      {"episode/length", 3},
+                                                                      {"train/epsilon", 5},
+                                                                      {"train/loss", 6},
+                                                                      {"train/q_mean", 7}};
+    for (const auto& [tag, column] : columns) {
+      ASSERT_EQ(curves[tag].contains(step), !table[i][column].empty()) << tag << " at step " << step;
+      if (table[i][column].empty()) continue;
+      EXPECT_EQ(curves[tag][step], static_cast<float>(std::stod(table[i][column]))) << tag << " " << step;
+    }
+    EXPECT_EQ(curves["train/gradient_norm"].contains(step), !table[i][6].empty());
+  }
+  const Table evaluations = ReadTable(request_.folder / "evals.csv");
+  ASSERT_EQ(evaluations.size(), 4u);
+  for (std::size_t i = 1; i < evaluations.size(); ++i) {
+    const std::int64_t step = std::stoll(evaluations[i][0]);
+    std::size_t column = 2;
+    for (const char* tag : {"eval/mean_return", "eval/std_return", "eval/min_return", "eval/max_return"}) {
+      EXPECT_EQ(curves[tag][step], static_cast<float>(std::stod(evaluations[i][column++]))) << tag << step;
+    }
+    // 4 inputs, 16 hidden, 2 outputs.
+    EXPECT_EQ(histograms["weights/hidden.0.weight"][step].num, 64.0);
+    EXPECT_EQ(histograms["weights/hidden.0.bias"][step].num, 16.0);
+    EXPECT_EQ(histograms["weights/output.weight"][step].num, 32.0);
+    EXPECT_EQ(histograms["weights/output.bias"][step].num, 2.0);
+    // A decision for each point of return, up to those that are kept.
+    const double decisions = std::stod(evaluations[i][2]) * 3.0;
+    ASSERT_LT(decisions, 4096.0);
+    EXPECT_NEAR(histograms["q/left"][step].num, decisions, 1e-6);
+    EXPECT_NEAR(histograms["q/right"][step].num, decisions, 1e-6);
+  }
+  EXPECT_EQ(texts["config"], "    # the configuration\n    ");
+  EXPECT_THAT(settings, testing::ElementsAre("_hparams_/experiment", "_hparams_/session_start_info",
+                                             "_hparams_/session_end_info"));
+  // Times of the 1,000 steps, part by part.
+  for (const std::string part : {"step", "game", "act", "replay", "update"}) {
+    const float median = curves["time/" + part + "_us_p50"][1000];
+    EXPECT_GT(median, 0.0f) << part;
+    EXPECT_LE(median, curves["time/" + part + "_us_p99"][1000]) << part;
+    EXPECT_LE(curves["time/" + part + "_us_p99"][1000], curves["time/" + part + "_us_max"][1000]) << part;
+  }
+  EXPECT_GT(curves["time/steps_per_second"][1000], 0.0f);
+  EXPECT_GT(curves["memory/resident_mib"][1000], 1.0f);
+  EXPECT_EQ(curves["replay/size"][1000], 500.0f);
+}
+
+TEST_F(RunTest, EventFilesStayWithinTheStatedSize) {
+  request_.config.train.steps = 40'000;
+  request_.config.eval = {10'000, 3, {}};
+  request_.config.checkpoint.period = 0;
+  request_.config.train.update_period = 20;  // quick, and episodes stay short: many of them
+  request_.config.exploration = {1.0, 1.0, 0};
+  RunTraining(request_);
+  const auto episodes = static_cast<double>(ReadTable(request_.folder / "episodes.csv").size() - 1);
+  ASSERT_GT(episodes, 1000.0);
+  const auto bytes = static_cast<double>(fs::file_size(EventFile(request_.folder)));
+  // docs/reading-a-run.md: 180 bytes an episode, 600 every 1,000 steps, 4 KiB and 650 for each weight tensor
+  // and action an evaluation, 64 KiB at the start.
+  const double evaluations = 4.0;
+  EXPECT_LT(bytes, 180.0 * episodes + 600.0 * 40.0 + evaluations * (4096.0 + 6 * 650.0) + 65536.0);
+  EXPECT_GT(bytes, 150.0 * episodes) << "each episode has its points";
+}
+
+TEST_F(RunTest, WithoutTensorboardThereAreNoEventFiles) {
+  request_.config.log.tensorboard = false;
+  RunTraining(request_);
+  EXPECT_TRUE(EventFile(request_.folder).empty());
 }
 
 TEST_F(RunTest, SameSeedGivesTheSameFilesButForTimesAndAnotherSeedOthers) {

@@ -23,10 +23,17 @@ class Policy {
   virtual int Act(std::span<const float> observation) = 0;
 };
 
+/// Sees the Q-values of each greedy decision.
+class QObserver {
+ public:
+  virtual ~QObserver() = default;
+  virtual void Add(std::span<const float> q_values) = 0;
+};
+
 /// The action with the largest Q-value (the first of several), or with probability `epsilon` any action.
-/// The learner must outlive it.
+/// The learner and the observer must outlive it.
 std::unique_ptr<Policy> MakeGreedyPolicy(Learner& learner, std::int64_t num_actions, double epsilon,
-                                         Rng exploration);
+                                         Rng exploration, QObserver* observer = nullptr);
 /// Any action, each equally likely.
 std::unique_ptr<Policy> MakeRandomPolicy(std::int64_t num_actions, Rng exploration);
 /// The game's scripted player.  Throws Error (kUsage) when it has none.

@@ -7,6 +7,7 @@
 
 #include "metronome/train/checkpoint.h"
 #include "metronome/train/config.h"
+#include "metronome/train/tensorboard.h"
 
 namespace metronome {
 
@@ -16,7 +17,9 @@ struct RunRequest {
   /// Empty takes the first free runs/<game>-<n>, n from 1.
   std::filesystem::path folder;
   std::string config_text;  ///< The effective configuration as TOML, for config.toml and the checkpoints.
-  bool quiet = false;       ///< Nothing on the terminal but warnings.
+  /// What decides how the run learns, but its seed: TensorBoard compares runs by it.
+  std::vector<Hyperparameter> hyperparameters;
+  bool quiet = false;  ///< Nothing on the terminal but warnings.
 };
 
 /// Trains from the first step to the last, or until eval.stop_at_return or a stop signal. Creates the folder
