@@ -43,3 +43,26 @@ configure_and_build() {
   fi
   cmake --build "$build" ${targets[@]+"${targets[@]}"}
 }
+
+# python_with PACKAGE...: prints a Python that has these packages, each named as it is imported: the one that
+# METRONOME_PYTHON names, else python3, else one in build/python-venv, which is made and filled where it lacks them.
+python_with() {
+  local python package modules=
+  for package in "$@"; do
+    modules="$modules${modules:+, }$package"
+  done
+  local own=$project/build/python-venv/bin/python
+  for python in ${METRONOME_PYTHON:+"$METRONOME_PYTHON"} python3 "$own"; do
+    if "$python" -c "import $modules" >/dev/null 2>&1; then
+      echo "$python"
+      return 0
+    fi
+  done
+  echo "No python3 here has $modules; installing into build/python-venv" >&2
+  if ! { [ -x "$own" ] || python3 -m venv "$project/build/python-venv"; } >&2 ||
+    ! "$own" -m pip install --quiet --disable-pip-version-check "$@" >&2; then
+    echo "Could not; install $modules for python3 by hand, or name a Python that has it in METRONOME_PYTHON" >&2
+    return 1
+  fi
+  echo "$own"
+}

@@ -31,6 +31,10 @@ struct TrainOptions {
   ConfigOptions config;
   std::optional<std::string> run;
   std::optional<std::string> resume;  ///< The folder of the run to go on with; then `run` is refused.
+  std::optional<std::string> seeds;
+  std::optional<std::string> jobs;  ///< Goes with seeds.
+  std::optional<std::string> log_level;
+  bool quiet = false;  ///< Stands for log_level warning.
 };
 int RunTrain(const TrainOptions& options);
 

@@ -110,7 +110,8 @@ int Run(int argc, char** argv) {
   CLI::App* const train =
       add_command("train", "Train an agent: a new run in a new folder",
                   "metronome train --config configs/racer.toml --set learner.learning_rate=1e-3 --seed 3\n"
-                  "  metronome train --resume runs/racer-1 --steps 500000");
+                  "  metronome train --resume runs/racer-1 --steps 500000\n"
+                  "  metronome train --config configs/cartpole.toml --seeds 1..10");
   const CLI::Option* const train_config =
       AddFlag(train, "--config", "FILE", "The run's configuration (TOML)");
   const CLI::Option* const train_set = AddSet(train, "Set one key; goes over the file; may be repeated");
@@ -124,6 +125,16 @@ int Run(int argc, char** argv) {
   const CLI::Option* const train_device =
       AddFlag(train, "--device", "auto|cpu|mps|cuda", "Stands for device.name");
   const CLI::Option* const train_threads = AddFlag(train, "--threads", "N", "Stands for device.threads");
+
+  const CLI::Option* const train_seeds =
+      AddFlag(train, "--seeds", "A..B|A,B,C",
+              "A run for each of these seeds, side by side, and what they reach together");
+  const CLI::Option* const train_jobs =
+      AddFlag(train, "--jobs", "N", "With --seeds: runs at once; default as many as there are cores for");
+  const CLI::Option* const train_log_level =
+      AddFlag(train, "--log-level", "debug|info|warning|error", "Messages on the terminal; default info");
+  const CLI::Option* const train_quiet =
+      AddSwitch(train, "--quiet", "No live line, and no messages but warnings: --log-level warning");
 
   CLI::App* const eval = add_command("eval", "Play greedily without a window, and print what was reached",
                                      "metronome eval runs/racer-1 --episodes 100\n"
@@ -257,6 +268,10 @@ int Run(int argc, char** argv) {
     options.config.threads = Given(train_threads);
     options.run = Given(train_run);
     options.resume = Given(train_resume);
+    options.seeds = Given(train_seeds);
+    options.jobs = Given(train_jobs);
+    options.log_level = Given(train_log_level);
+    options.quiet = train_quiet->count() > 0;
     return RunTrain(options);
   }
   if (eval->parsed()) {

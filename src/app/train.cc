@@ -9,6 +9,8 @@
 
 #include "app/commands.h"
 #include "app/config_table.h"
+#include "app/train_request.h"
+#include "app/train_seeds.h"
 #include "metronome/core/error.h"
 #include "metronome/core/memory.h"
 #include "metronome/core/text.h"
@@ -101,13 +103,16 @@ void CheckDevice(const EffectiveConfig& effective) {
   }
 }
 
-/// What the machine must have for a run.
+}  // namespace
+
 void CheckMachine(const EffectiveConfig& effective, const std::filesystem::path& folder) {
   const GameSpec game = MakeGame(effective.config.game.name, effective.config.game.parameters)->spec();
   CheckMemory(effective, game);
   CheckDisk(effective, game, folder);
   CheckDevice(effective);
 }
+
+namespace {
 
 /// Whether a run that goes on may do so with another value: what decides how long it runs and what it tells,
 /// and nothing that decides how it learns.
@@ -155,13 +160,33 @@ std::vector<Hyperparameter> HyperparametersOf(const RunConfig& config) {
   return settings;
 }
 
+}  // namespace
+
+LogLevel ParseLogLevel(const TrainOptions& options) {
+  if (options.quiet && options.log_level) {
+    throw Error(ExitCode::kUsage, "--quiet stands for --log-level warning: give one of the two");
+  }
+  const std::vector<std::string> names = {"debug", "info", "warning", "error"};
+  const std::string name = options.quiet ? "warning" : options.log_level.value_or("info");
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error(ExitCode::kUsage, "--log-level: found \"" + name + "\", must be one of " + Join(names) +
+                                      "; did you mean " + NearestName(name, names) + "?");
+  }
+  return static_cast<LogLevel>(found - names.begin());
+}
+
+namespace {
+
 /// What both kinds of run are made with.
-RunRequest MakeRequest(const EffectiveConfig& effective, const std::filesystem::path& folder) {
+RunRequest MakeRequest(const EffectiveConfig& effective, const TrainOptions& options,
+                       const std::filesystem::path& folder) {
   RunRequest request;
   request.config = effective.config;
   request.folder = folder;
   request.config_text = FormatConfig(effective, false);
   request.hyperparameters = HyperparametersOf(effective.config);
+  request.log_level = ParseLogLevel(options);
   return request;
 }
 
@@ -185,23 +210,38 @@ int ResumeTrain(const TrainOptions& options) {
                                       " steps; to go on, raise the total with --steps");
   }
   CheckMachine(effective, folder);
-  return ResumeTraining(MakeRequest(effective, folder), checkpoint, notes);
+  return ResumeTraining(MakeRequest(effective, options, folder), checkpoint, notes);
 }
 
 }  // namespace
 
-int RunTrain(const TrainOptions& options) {
-  if (options.resume) return ResumeTrain(options);
+EffectiveConfig LoadNewConfig(const TrainOptions& options) {
   if (!options.config.config) {
     throw Error(ExitCode::kUsage, "train: --config FILE is missing; try --config configs/racer.toml");
   }
   if (options.run && options.run->empty()) {
     throw Error(ExitCode::kUsage, "--run: the folder's name is empty");
   }
-  const EffectiveConfig effective = LoadConfig(options.config);
+  EffectiveConfig effective = LoadConfig(options.config);
   RequireKeys(effective, {"game.name", "train.steps"}, *options.config.config);
+  return effective;
+}
 
-  const RunRequest request = MakeRequest(effective, options.run.value_or(""));
+int RunTrain(const TrainOptions& options) {
+  if (options.resume && !options.run && IsSeedSet(*options.resume)) {
+    return ResumeSeeds(options, *options.resume);
+  }
+  if (options.resume && options.seeds) {
+    throw Error(ExitCode::kUsage, "--seeds: a run that goes on has its seed; a set of runs has its seeds");
+  }
+  if (options.jobs && !options.seeds) {
+    throw Error(ExitCode::kUsage, "--jobs: goes with --seeds, or with the --resume of a set of runs");
+  }
+  if (options.resume) return ResumeTrain(options);
+  if (options.seeds) return TrainSeeds(options);
+  const EffectiveConfig effective = LoadNewConfig(options);
+
+  const RunRequest request = MakeRequest(effective, options, options.run.value_or(""));
   std::error_code unknown;
   if (std::filesystem::exists(request.folder, unknown)) {
     throw Error(ExitCode::kUsage,

@@ -12,7 +12,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -76,41 +79,111 @@ void AddDuration(Line& line, double seconds) {
   }
 }
 
-/// Everything about `status` that is known, on one line.
-void Describe(const ProgressStatus& status, bool with_bar, Line& line) {
-  const double share =
-      status.total_steps > 0
-          ? std::clamp(static_cast<double>(status.step) / static_cast<double>(status.total_steps), 0.0, 1.0)
-          : 0.0;
-  line.Clear();
-  if (with_bar) {
-    const int filled = static_cast<int>(share * kBarWidth);
-    line.Add("[%.*s%.*s] ", filled, "####################", kBarWidth - filled, "--------------------");
+constexpr int kWidest = 250;
+
+/// One figure of the line.
+struct Field {
+  int rank = 0;  // the greatest go first where there is no room for all
+  const char* before = "  ";
+  Line text;
+};
+
+/// The line about a run, put together in fixed memory.
+class StatusLine {
+ public:
+  /// All that is known about `status`, in at most `width` characters: whole figures, the most important ones.
+  std::string_view Describe(const ProgressStatus& status, bool with_bar, int width) {
+    Collect(status, with_bar);
+    for (int rank = kLastRank; Width() > width && rank > 0; --rank) {
+      for (Field& field : fields_) {
+        if (field.rank == rank) field.text.Clear();
+      }
+    }
+    line_.Clear();
+    for (const Field& field : fields_) {
+      if (field.text.text().empty()) continue;
+      if (!line_.text().empty()) line_.Add("%s", field.before);
+      line_.Add("%.*s", static_cast<int>(field.text.text().size()), field.text.text().data());
+    }
+    line_.Cut(static_cast<std::size_t>(width));
+    return line_.text();
   }
-  // Rounded down: 100 % is the end and nothing else.
-  line.Add("%3d%% step ", static_cast<int>(share * 100.0));
-  line.AddCount(status.step);
-  line.Add("/");
-  line.AddCount(status.total_steps);
-  if (status.steps_per_second > 0.0) {
-    line.Add("  ");
-    line.AddCount(std::llround(status.steps_per_second));
-    line.Add(" steps/s  ETA ");
-    AddDuration(line, static_cast<double>(status.total_steps - status.step) / status.steps_per_second);
+
+ private:
+  static constexpr int kLastRank = 10;
+
+  Line& Begin(std::size_t place, int rank, const char* before = "  ") {
+    fields_[place].rank = rank;
+    fields_[place].before = before;
+    return fields_[place].text;
   }
-  if (status.mean_return_100) {
-    line.Add("  return %.2f", *status.mean_return_100);
+
+  void Collect(const ProgressStatus& status, bool with_bar) {
+    for (Field& field : fields_) field.text.Clear();
+    const double share =
+        status.total_steps > 0
+            ? std::clamp(static_cast<double>(status.step) / static_cast<double>(status.total_steps), 0.0, 1.0)
+            : 0.0;
+    if (with_bar) {
+      const int filled = static_cast<int>(share * kBarWidth);
+      Begin(0, 6).Add("[%.*s%.*s]", filled, "####################", kBarWidth - filled,
+                      "--------------------");
+    }
+    // Rounded down: 100 % is the end and nothing else.
+    Begin(1, 0, " ").Add("%3d%%", static_cast<int>(share * 100.0));
+    Line& steps = Begin(2, 4, " ");
+    steps.Add("step ");
+    steps.AddCount(status.step);
+    steps.Add("/");
+    steps.AddCount(status.total_steps);
+    if (status.steps_per_second > 0.0) {
+      Line& rate = Begin(3, 2);
+      rate.AddCount(std::llround(status.steps_per_second));
+      rate.Add(" steps/s");
+      Line& left = Begin(4, 3);
+      left.Add("ETA ");
+      AddDuration(left, static_cast<double>(status.total_steps - status.step) / status.steps_per_second);
+    }
+    if (status.mean_return_100) Begin(5, 1).Add("return %.2f", *status.mean_return_100);
+    Begin(6, 7).Add("epsilon %.3f", status.epsilon);
+    Begin(7, 8).Add("%s", FormatBytes(status.resident_bytes).c_str());
+    Begin(8, 5).Add("%s", Name(status.phase));
+    Line& episodes = Begin(9, 9);
+    episodes.Add("episodes ");
+    episodes.AddCount(status.episodes);
+    if (status.updates > 0) {
+      Line& updates = Begin(10, 10);
+      updates.Add("updates ");
+      updates.AddCount(status.updates);
+    }
   }
-  line.Add("  epsilon %.3f  %s", status.epsilon, FormatBytes(status.resident_bytes).c_str());
-  line.Add("  episodes ");
-  line.AddCount(status.episodes);
-  if (status.learning) {
-    line.Add("  updates ");
-    line.AddCount(status.updates);
-  } else {
-    line.Add("  filling the replay");
+
+  static const char* Name(RunPhase phase) {
+    switch (phase) {
+      case RunPhase::kCollecting:
+        return "filling the replay";
+      case RunPhase::kLearning:
+        return "learning";
+      case RunPhase::kEvaluating:
+        return "evaluating";
+      case RunPhase::kSaving:
+        return "saving";
+    }
+    return "";
   }
-}
+
+  int Width() const {
+    std::size_t width = 0;
+    for (const Field& field : fields_) {
+      if (field.text.text().empty()) continue;
+      width += (width > 0 ? std::string_view(field.before).size() : 0) + field.text.text().size();
+    }
+    return static_cast<int>(width);
+  }
+
+  std::array<Field, 11> fields_;
+  Line line_;
+};
 
 /// A terminal that is gone is no reason to stop a run: failures end the writing and nothing else.
 void WriteToTerminal(int descriptor, std::string_view text) {
@@ -129,21 +202,53 @@ std::unique_ptr<spdlog::formatter> MakeFormatter(const char* pattern) {
 
 class FileSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  explicit FileSink(const std::filesystem::path& path) : file_(path) {
+  FileSink(std::filesystem::path path, std::int64_t most_bytes)
+      : path_(std::move(path)), most_bytes_(most_bytes) {
     set_formatter_(MakeFormatter("%Y-%m-%d %H:%M:%S.%e %l: %v"));
+    Open();
   }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
+    if (bytes_ >= most_bytes_) Rotate();
     text_.clear();
     formatter_->format(message, text_);
-    file_.Append({text_.data(), text_.size()});
-    file_.Flush();
+    file_->Append({text_.data(), text_.size()});
+    file_->Flush();
+    bytes_ += static_cast<std::int64_t>(text_.size());
   }
-  void flush_() override { file_.Flush(); }
+  void flush_() override { file_->Flush(); }
 
  private:
-  AppendFile file_;
+  static constexpr int kKept = 3;  // beside the present one
+
+  void Open() {
+    file_.emplace(path_);
+    std::error_code unknown;  // a device has no size
+    const std::uintmax_t size = std::filesystem::file_size(path_, unknown);
+    bytes_ = unknown ? 0 : static_cast<std::int64_t>(size);
+  }
+
+  /// "log.1.txt" of "log.txt".
+  std::filesystem::path Numbered(int number) const {
+    return path_.parent_path() /
+           (path_.stem().string() + "." + std::to_string(number) + path_.extension().string());
+  }
+
+  void Rotate() {
+    file_.reset();
+    std::error_code absent;  // not every number is there yet; what can't be moved is told by Open() at last
+    for (int number = kKept - 1; number >= 1; --number) {
+      std::filesystem::rename(Numbered(number), Numbered(number + 1), absent);
+    }
+    std::filesystem::rename(path_, Numbered(1), absent);
+    Open();
+  }
+
+  const std::filesystem::path path_;
+  const std::int64_t most_bytes_;
+  std::optional<AppendFile> file_;
+  std::int64_t bytes_ = 0;
   spdlog::memory_buf_t text_;
 };
 
@@ -153,6 +258,7 @@ class TerminalSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex
   TerminalSink(int descriptor, bool with_escapes) : descriptor_(descriptor), with_escapes_(with_escapes) {
     set_formatter_(MakeFormatter("%H:%M:%S %v"));
     out_.reserve(4096);
+    live_.reserve(kWidest);
   }
 
   /// Draws `line` where the last one stood.
@@ -172,11 +278,7 @@ class TerminalSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex
   }
 
   /// In characters.
-  int width() const {
-    winsize size{};
-    const bool known = ioctl(descriptor_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-    return known ? size.ws_col : kUnknownTerminalWidth;
-  }
+  int width() const { return TerminalWidth(descriptor_); }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -199,13 +301,21 @@ class TerminalSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex
     if (live_.empty()) {
       return;
     }
-    out_ += '\r';
-    if (with_escapes_) {
-      out_ += "\x1b[K";
-    } else {
-      out_.append(live_.size(), ' ');
+    const auto columns = static_cast<std::size_t>(width());
+    if (!with_escapes_) {
       out_ += '\r';
+      out_.append(std::min(live_.size(), columns - 1), ' ');
+      out_ += '\r';
+      return;
     }
+    // A terminal that has become narrower shows the line in several rows, the cursor in the last of them.
+    const std::size_t rows = (live_.size() + columns - 1) / columns;
+    if (rows > 1) {
+      out_ += "\x1b[";
+      out_ += std::to_string(rows - 1);
+      out_ += 'A';
+    }
+    out_ += rows > 1 ? "\r\x1b[J" : "\r\x1b[K";
   }
 
   int descriptor_;
@@ -222,12 +332,36 @@ bool IsSet(const char* variable) {
 
 }  // namespace
 
+std::string DescribeProgress(const ProgressStatus& status, bool with_bar, int width) {
+  StatusLine line;
+  return std::string(line.Describe(status, with_bar, std::clamp(width, 1, kWidest)));
+}
+
+bool TerminalTakesEscapes(int descriptor) {
+  const char* const kind = std::getenv("TERM");
+  const bool dumb = kind == nullptr || std::string_view(kind) == "dumb";
+  return isatty(descriptor) != 0 && !dumb && !IsSet("NO_COLOR");
+}
+
+int TerminalWidth(int descriptor) {
+  winsize size{};
+  const bool known = ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : kUnknownTerminalWidth;
+}
+
 struct Progress::Implementation {
   spdlog::logger logger{"metronome"};
   std::shared_ptr<TerminalSink> terminal;
   bool live = false;  // whether there is a live line
-  Line line;
+  bool debug = false;
+  StatusLine line;
   std::string failure;  // what a sink could not do
+
+  void DrawLive(const ProgressStatus& status) {
+    // The last column stays free: a character there makes some terminals begin a new line.
+    const int width = std::clamp(terminal->width() - 1, 1, kWidest);
+    terminal->DrawLive(line.Describe(status, true, width));
+  }
 
   void Log(spdlog::level::level_enum level, std::string_view message) {
     logger.log(level, spdlog::string_view_t(message.data(), message.size()));
@@ -242,18 +376,18 @@ Progress::Progress(const Options& options)
     : implementation_(std::make_unique<Implementation>()),
       next_show_(std::numeric_limits<std::int64_t>::min()) {
   Implementation& self = *implementation_;
-  const char* const kind = std::getenv("TERM");
-  const bool dumb = kind == nullptr || std::string_view(kind) == "dumb";
   const bool is_terminal = isatty(options.descriptor) != 0;
-  self.live = is_terminal && !options.quiet;
+  self.live = is_terminal && options.level <= LogLevel::kInfo;
+  self.debug = options.level == LogLevel::kDebug;
   self.terminal =
-      std::make_shared<TerminalSink>(options.descriptor, is_terminal && !dumb && !IsSet("NO_COLOR"));
-  if (options.quiet) {
-    self.terminal->set_level(spdlog::level::warn);
-  }
+      std::make_shared<TerminalSink>(options.descriptor, TerminalTakesEscapes(options.descriptor));
+  constexpr std::array kLevels = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
+                                  spdlog::level::err};
+  self.terminal->set_level(kLevels[static_cast<std::size_t>(options.level)]);
+  self.logger.set_level(self.debug ? spdlog::level::debug : spdlog::level::info);
   self.logger.sinks().push_back(self.terminal);
   if (!options.log_file.empty()) {
-    self.logger.sinks().push_back(std::make_shared<FileSink>(options.log_file));
+    self.logger.sinks().push_back(std::make_shared<FileSink>(options.log_file, options.most_log_bytes));
   }
   self.logger.set_error_handler([&self](const std::string& what) { self.failure = what; });
 }
@@ -265,17 +399,22 @@ void Progress::Show(const ProgressStatus& status, std::int64_t now_nanoseconds) 
     return;
   }
   Implementation& self = *implementation_;
-  Describe(status, self.live, self.line);
   if (self.live) {
-    // The last column stays free: a character there makes some terminals begin a new line.
-    self.line.Cut(static_cast<std::size_t>(std::max(self.terminal->width() - 1, 1)));
-    self.terminal->DrawLive(self.line.text());
+    self.DrawLive(status);
     next_show_ = now_nanoseconds + kRedrawPeriod;
   } else {
-    self.Log(spdlog::level::info, self.line.text());
+    self.Log(spdlog::level::info, self.line.Describe(status, false, kWidest));
     next_show_ = now_nanoseconds + kLogPeriod;
   }
 }
+
+void Progress::Redraw(const ProgressStatus& status) {
+  if (implementation_->live) implementation_->DrawLive(status);
+}
+
+bool Progress::debugs() const { return implementation_->debug; }
+
+void Progress::Debug(std::string_view message) { implementation_->Log(spdlog::level::debug, message); }
 
 void Progress::Info(std::string_view message) { implementation_->Log(spdlog::level::info, message); }
 

@@ -126,7 +126,7 @@ RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::uni
       starting_point_(Restore(checkpoint)),
       folder_(PrepareRunFolder(request, checkpoint, lock_)),
       recordings_(folder_, WithLimit(config_.game, trainer_.max_episode_steps())),
-      progress_({folder_ / "log.txt", request.quiet}),
+      progress_({.log_file = folder_ / "log.txt", .level = request.log_level}),
       episodes_csv_(folder_ / "episodes.csv"),
       evaluations_csv_(folder_ / "evals.csv"),
       archive_(trainer_.replay()),
@@ -188,6 +188,7 @@ int RunLoop::Finish() {
   if (curves_ && StopSignal::received() == 0) curves_->End();
   FlushRows();
   if (last_checkpoint_step_ != trainer_.steps()) SaveCheckpoint();
+  progress_.Redraw(Status(RunPhase::kLearning));
   progress_.Finish();
   LogSummary();
   if (const int signal = StopSignal::received(); signal != 0) return 128 + signal;
@@ -302,11 +303,18 @@ void RunLoop::WriteEpisodeRow(const FinishedEpisode& episode, std::int64_t now) 
       .Add(trainer_.replay().size())
       .Add(WallSeconds(now), 3);
   episodes_csv_.Append(row.Finish());
+  if (progress_.debugs()) {
+    progress_.Debug(Format("step %lld: episode %lld %s after %lld steps, return %.2f",
+                           static_cast<long long>(trainer_.steps()), static_cast<long long>(episode.number),
+                           episode.terminated ? "terminated" : "truncated",
+                           static_cast<long long>(episode.length), episode.episode_return));
+  }
   if (curves_) curves_->EpisodeEnded(trainer_.steps(), episode);
 }
 
 void RunLoop::EvaluateNow() {
   const std::int64_t begin = MonotonicNanoseconds();
+  progress_.Redraw(Status(RunPhase::kEvaluating));
   recordings_.BeginEvaluation();
   q_samples_.Clear();
   const std::optional<EvaluationResult> result =
@@ -360,6 +368,7 @@ CheckpointState RunLoop::State() {
 
 void RunLoop::SaveCheckpoint() {
   const std::int64_t begin = MonotonicNanoseconds();
+  progress_.Redraw(Status(RunPhase::kSaving));
   FlushRows();
   // Before the checkpoint: a run that goes on from it knows at least the best episode up to there.
   recordings_.WriteEpisodes();
@@ -394,6 +403,11 @@ void RunLoop::ShowProgress(std::int64_t now) {
     rate_step_ = trainer_.steps();
     rate_time_ = now;
   }
+  NoteMemory(ResidentBytes());  // a game may have no episode ends for long
+  progress_.Show(Status(trainer_.learner().updates() > 0 ? RunPhase::kLearning : RunPhase::kCollecting), now);
+}
+
+ProgressStatus RunLoop::Status(RunPhase phase) const {
   ProgressStatus status;
   status.step = trainer_.steps();
   status.total_steps = config_.train.steps;
@@ -403,9 +417,8 @@ void RunLoop::ShowProgress(std::int64_t now) {
   status.mean_return_100 = recent_returns_.mean();
   status.epsilon = trainer_.epsilon();
   status.resident_bytes = ResidentBytes();
-  NoteMemory(status.resident_bytes);  // a game may have no episode ends for long
-  status.learning = status.updates > 0;
-  progress_.Show(status, now);
+  status.phase = phase;
+  return status;
 }
 
 void RunLoop::FlushRows() {

@@ -58,6 +58,7 @@ class RunLoop {
   void SaveCheckpoint();
   void SaveBest();
   void ShowProgress(std::int64_t now);
+  ProgressStatus Status(RunPhase phase) const;
   void FlushRows();
   void LogSummary();
   CheckpointState State();

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/program.h"
 #include "metronome/core/error.h"
@@ -19,6 +21,7 @@
 namespace metronome {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -48,6 +51,13 @@ class FakeTerminal {
   FakeTerminal& operator=(const FakeTerminal&) = delete;
 
   int descriptor() const { return descriptor_; }
+
+  void Resize(unsigned short width) {
+    winsize size{};
+    size.ws_col = width;
+    size.ws_row = 25;
+    EXPECT_EQ(ioctl(descriptor_, TIOCSWINSZ, &size), 0);
+  }
 
   /// What arrived since the last call. The kernel may take a moment to pass it on.
   std::string Read() {
@@ -79,7 +89,7 @@ ProgressStatus SomeStatus() {
   status.mean_return_100 = 17.25;
   status.epsilon = 0.05;
   status.resident_bytes = 3 << 20;
-  status.learning = true;
+  status.phase = RunPhase::kLearning;
   return status;
 }
 
@@ -95,18 +105,18 @@ class ProgressTest : public ::testing::Test {
 
 TEST_F(ProgressTest, ShowsAllFiguresOnOneLine) {
   FakeTerminal terminal(200);
-  Progress progress({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
+  Progress progress({.log_file = {}, .level = LogLevel::kInfo, .descriptor = terminal.descriptor()});
   progress.Show(SomeStatus(), 0);
   // 123456 / 300000 = 41.15 %, 8 of 20 marks; 176544 steps at 12345.4 a second are 14.3 s.
   EXPECT_EQ(terminal.Read(),
             "[########------------]  41% step 123,456/300,000  12,345 steps/s  ETA 0:15  return 17.25  "
             "epsilon 0.050  "
-            "3.0 MiB  episodes 4,321  updates 122,456");
+            "3.0 MiB  learning  episodes 4,321  updates 122,456");
 }
 
 TEST_F(ProgressTest, LeavesOutWhatDoesNotExistYet) {
   FakeTerminal terminal(200);
-  Progress progress({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
+  Progress progress({.log_file = {}, .level = LogLevel::kInfo, .descriptor = terminal.descriptor()});
   ProgressStatus status;
   status.total_steps = 1000;
   status.epsilon = 1.0;
@@ -120,7 +130,7 @@ TEST_F(ProgressTest, LeavesOutWhatDoesNotExistYet) {
 
 TEST_F(ProgressTest, SaysAHundredPercentAtTheEndAndNotBefore) {
   FakeTerminal terminal(200);
-  Progress progress({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
+  Progress progress({.log_file = {}, .level = LogLevel::kInfo, .descriptor = terminal.descriptor()});
   ProgressStatus status = SomeStatus();
   status.step = 299'999;
   progress.Show(status, 0);
@@ -132,7 +142,7 @@ TEST_F(ProgressTest, SaysAHundredPercentAtTheEndAndNotBefore) {
 
 TEST_F(ProgressTest, RedrawsAtMostTenTimesASecond) {
   FakeTerminal terminal(200);
-  Progress progress({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
+  Progress progress({.log_file = {}, .level = LogLevel::kInfo, .descriptor = terminal.descriptor()});
   int draws = 0;
   for (std::int64_t now = 0; now < 2 * kSecond; now += kSecond / 1000) {
     if (progress.Due(now)) {
@@ -145,16 +155,126 @@ TEST_F(ProgressTest, RedrawsAtMostTenTimesASecond) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '['), draws + (draws - 1));  // bars and erasures
 }
 
-TEST_F(ProgressTest, CutsTheLineToTheTerminal) {
-  FakeTerminal terminal(30);
-  Progress progress({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
+TEST_F(ProgressTest, LeavesOutWholeFiguresWhereTheTerminalIsNarrow) {
+  // At each width the most important figures that fit beside a free last column.
+  const std::string all =
+      "[########------------]  41% step 123,456/300,000  12,345 steps/s  ETA 0:15  return 17.25  epsilon "
+      "0.050  "
+      "3.0 MiB  learning  episodes 4,321  updates 122,456";
+  const std::vector<std::pair<int, std::string>> cases = {
+      {250, all},
+      {149, all.substr(0, all.find("  updates"))},
+      {120,
+       "[########------------]  41% step 123,456/300,000  12,345 steps/s  ETA 0:15  return 17.25  "
+       "epsilon 0.050  learning"},
+      {80, " 41% step 123,456/300,000  12,345 steps/s  ETA 0:15  return 17.25  learning"},
+      {60, " 41%  12,345 steps/s  ETA 0:15  return 17.25"},
+      {40, " 41%  12,345 steps/s  return 17.25"},
+      {30, " 41%  return 17.25"},
+      {10, " 41%"},
+      {4, " 41"},
+      {2, " "}};
+  for (const auto& [width, line] : cases) {
+    FakeTerminal terminal(static_cast<unsigned short>(width));
+    Progress progress({.log_file = {}, .descriptor = terminal.descriptor()});
+    progress.Show(SomeStatus(), 0);
+    EXPECT_EQ(terminal.Read(), line) << width;
+    EXPECT_LT(line.size(), static_cast<std::size_t>(width));
+  }
+}
+
+TEST_F(ProgressTest, ErasesAllRowsOfALineThatTheTerminalHasBecomeTooNarrowFor) {
+  FakeTerminal terminal(120);
+  Progress progress({.log_file = {}, .descriptor = terminal.descriptor()});
   progress.Show(SomeStatus(), 0);
-  EXPECT_EQ(terminal.Read(), "[########------------]  41% s");  // 29 characters: the last column stays free
+  const std::size_t length = terminal.Read().size();
+  ASSERT_GT(length, 90U);
+  terminal.Resize(40);  // the line now takes three rows
+  progress.Show(SomeStatus(), kSecond);
+  EXPECT_EQ(terminal.Read(), "\x1b[2A\r\x1b[J 41%  12,345 steps/s  return 17.25");
+  terminal.Resize(120);
+  progress.Show(SomeStatus(), 2 * kSecond);
+  EXPECT_THAT(terminal.Read(), AllOf(testing::StartsWith("\r\x1b[K[####"), EndsWith("learning")));
+}
+
+TEST_F(ProgressTest, WithoutColorNothingIsWrittenBeyondANarrowerTerminal) {
+  setenv("NO_COLOR", "1", 1);
+  FakeTerminal terminal(120);
+  Progress progress({.log_file = {}, .descriptor = terminal.descriptor()});
+  progress.Show(SomeStatus(), 0);
+  terminal.Read();
+  terminal.Resize(40);
+  progress.Show(SomeStatus(), kSecond);
+  EXPECT_EQ(terminal.Read(), "\r" + std::string(39, ' ') + "\r 41%  12,345 steps/s  return 17.25");
+}
+
+TEST_F(ProgressTest, RedrawShowsWhatTakesLongBetweenTwoSteps) {
+  FakeTerminal terminal(200);
+  Progress progress({.log_file = {}, .descriptor = terminal.descriptor()});
+  ProgressStatus status = SomeStatus();
+  progress.Show(status, 0);
+  terminal.Read();
+  status.phase = RunPhase::kEvaluating;
+  progress.Redraw(status);
+  EXPECT_THAT(terminal.Read(), HasSubstr("  evaluating  "));
+}
+
+TEST_F(ProgressTest, ShowsTheLevelsAskedFor) {
+  const std::vector<std::pair<LogLevel, std::string>> cases = {{LogLevel::kDebug, "debug info warn "},
+                                                               {LogLevel::kInfo, "info warn "},
+                                                               {LogLevel::kWarning, "warn "},
+                                                               {LogLevel::kError, ""}};
+  for (const auto& [level, expected] : cases) {
+    const std::filesystem::path log = folder_.path() / ("log" + expected + ".txt");
+    FakeTerminal terminal(200);
+    Progress progress({.log_file = log, .level = level, .descriptor = terminal.descriptor()});
+    EXPECT_EQ(progress.debugs(), level == LogLevel::kDebug);
+    progress.Debug("a-debug");
+    progress.Info("an-info");
+    progress.Warn("a-warn");
+    progress.Show(SomeStatus(), 0);
+    const std::string shown = terminal.Read();
+    for (const std::string word : {"debug", "info", "warn"}) {
+      EXPECT_EQ(shown.find("-" + word) != std::string::npos, expected.find(word) != std::string::npos)
+          << word << " in: " << shown;
+    }
+    EXPECT_EQ(shown.find("41%") != std::string::npos, level <= LogLevel::kInfo) << "the live line";
+    // The file misses nothing but what only debugging needs.
+    const std::string text = ReadText(log);
+    EXPECT_EQ(text.find("a-debug") != std::string::npos, level == LogLevel::kDebug);
+    EXPECT_THAT(text, AllOf(HasSubstr("an-info"), HasSubstr("a-warn")));
+  }
+}
+
+TEST_F(ProgressTest, RotatesALogThatHasGrownToItsBoundAndLosesOnlyTheOldest) {
+  const std::filesystem::path log = folder_.path() / "log.txt";
+  const auto message = [](int number) { return "message " + std::to_string(number) + "."; };
+  int written = 0;
+  for (int part = 0; part < 2; ++part) {  // also one that goes on with an earlier log
+    Progress progress({.log_file = log, .level = LogLevel::kWarning, .most_log_bytes = 1000});
+    for (int i = 0; i < 150; ++i) progress.Info(message(written++));
+  }
+  std::string kept;
+  for (const std::string name : {"log.3.txt", "log.2.txt", "log.1.txt", "log.txt"}) {
+    const std::string text = ReadText(folder_.path() / name);
+    EXPECT_LT(text.size(), 1100U) << name;
+    EXPECT_GT(text.size(), 0U) << name;
+    EXPECT_THAT(text, EndsWith("\n"));
+    kept += text;
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "log.4.txt"));
+  const auto lines = static_cast<int>(std::count(kept.begin(), kept.end(), '\n'));
+  EXPECT_GT(lines, 50);
+  std::size_t at = 0;
+  for (int number = written - lines; number < written; ++number) {
+    at = kept.find(message(number), at);
+    ASSERT_NE(at, std::string::npos) << number;
+  }
 }
 
 TEST_F(ProgressTest, PutsMessagesAboveTheLiveLine) {
-  FakeTerminal terminal(30);
-  Progress progress({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
+  FakeTerminal terminal(80);
+  Progress progress({.log_file = {}, .level = LogLevel::kInfo, .descriptor = terminal.descriptor()});
   progress.Show(SomeStatus(), 0);
   const std::string line = terminal.Read();
   progress.Info("hello");
@@ -172,7 +292,7 @@ TEST_F(ProgressTest, PutsMessagesAboveTheLiveLine) {
 TEST_F(ProgressTest, WritesNoEscapeCodesWhereNoColorIsAskedFor) {
   setenv("NO_COLOR", "1", 1);
   FakeTerminal terminal(30);
-  Progress progress({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
+  Progress progress({.log_file = {}, .level = LogLevel::kInfo, .descriptor = terminal.descriptor()});
   progress.Show(SomeStatus(), 0);
   progress.Warn("careful");
   progress.Show(SomeStatus(), kSecond);
@@ -186,7 +306,7 @@ TEST_F(ProgressTest, WithoutATerminalLogsALineEveryFiveSecondsAndNoControlCodes)
   const std::filesystem::path file = folder_.path() / "stderr";
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
   {
-    Progress progress({.log_file = {}, .quiet = false, .descriptor = descriptor});
+    Progress progress({.log_file = {}, .level = LogLevel::kInfo, .descriptor = descriptor});
     for (std::int64_t now = 0; now < 12 * kSecond; now += kSecond / 10) {
       progress.Show(SomeStatus(), now);  // at 0, 5 and 10 s
     }
@@ -205,7 +325,7 @@ TEST_F(ProgressTest, WithoutATerminalLogsALineEveryFiveSecondsAndNoControlCodes)
 TEST_F(ProgressTest, HasEveryMessageInTheLogAtOnce) {
   const std::filesystem::path log = folder_.path() / "log.txt";
   FakeTerminal terminal(80);
-  Progress progress({.log_file = log, .quiet = true, .descriptor = terminal.descriptor()});
+  Progress progress({.log_file = log, .level = LogLevel::kWarning, .descriptor = terminal.descriptor()});
   progress.Info("first");
   EXPECT_THAT(ReadText(log), EndsWith(" info: first\n"));
   progress.Warn("second");
@@ -219,7 +339,7 @@ TEST_F(ProgressTest, HasEveryMessageInTheLogAtOnce) {
 TEST_F(ProgressTest, GoesOnAtTheEndOfAnEarlierLog) {
   const std::filesystem::path log = folder_.path() / "log.txt";
   for (const char* message : {"one", "two"}) {
-    Progress progress({.log_file = log, .quiet = true, .descriptor = 2});
+    Progress progress({.log_file = log, .level = LogLevel::kWarning, .descriptor = 2});
     progress.Info(message);
   }
   EXPECT_THAT(ReadText(log), HasSubstr("one\n"));
@@ -228,7 +348,7 @@ TEST_F(ProgressTest, GoesOnAtTheEndOfAnEarlierLog) {
 
 #ifdef __linux__
 TEST_F(ProgressTest, TellsThatTheLogCannotBeWritten) {
-  Progress progress({.log_file = "/dev/full", .quiet = true, .descriptor = 2});
+  Progress progress({.log_file = "/dev/full", .level = LogLevel::kWarning, .descriptor = 2});
   try {
     progress.Info("lost");
     FAIL() << "the loss went unnoticed";
@@ -244,8 +364,9 @@ TEST_F(ProgressTest, AllocatesNothingAfterTheFirstLine) {
   FakeTerminal terminal(200);
   const std::filesystem::path file = folder_.path() / "stderr";
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT, 0600);
-  Progress live({.log_file = {}, .quiet = false, .descriptor = terminal.descriptor()});
-  Progress plain({.log_file = folder_.path() / "log.txt", .quiet = false, .descriptor = descriptor});
+  Progress live({.log_file = {}, .level = LogLevel::kInfo, .descriptor = terminal.descriptor()});
+  Progress plain(
+      {.log_file = folder_.path() / "log.txt", .level = LogLevel::kInfo, .descriptor = descriptor});
   const ProgressStatus status = SomeStatus();
   live.Show(status, 0);
   plain.Show(status, 0);

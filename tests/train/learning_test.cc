@@ -20,7 +20,7 @@ TEST(LearningTest, CartpoleIsBalancedTenTimesAsLongAsAtRandom) {
   StopSignal::Clear();
   RunRequest request;
   request.folder = temporary.path() / "run";
-  request.quiet = true;
+  request.log_level = LogLevel::kWarning;
   request.config.game = MakeGameConfig("cartpole");
   request.config.network.hidden = {64, 64};
   request.config.learner.batch_size = 64;
@@ -45,7 +45,7 @@ double BestReturnOf(const std::string& game, std::int64_t max_episode_steps, dou
   StopSignal::Clear();
   RunRequest request;
   request.folder = temporary.path() / "run";
-  request.quiet = true;
+  request.log_level = LogLevel::kWarning;
   request.config.game = MakeGameConfig(game);
   request.config.game.max_episode_steps = max_episode_steps;
   request.config.network.conv = {{16, 3, 1}};

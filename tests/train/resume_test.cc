@@ -80,7 +80,7 @@ class ResumeTest : public testing::Test {
     request_.config.checkpoint = {0, 2};
     request_.config.device.threads = 1;
     request_.config_text = "# the configuration\n";
-    request_.quiet = true;
+    request_.log_level = LogLevel::kWarning;
     StopSignal::Clear();
   }
 

@@ -32,7 +32,7 @@ class RunLoopTest : public testing::Test {
     request_.config.device.threads = 1;
     request_.config_text = "# the configuration\n";
     request_.folder = temporary_.path() / "run";
-    request_.quiet = true;
+    request_.log_level = LogLevel::kWarning;
     StopSignal::Clear();
   }
 

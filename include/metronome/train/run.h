@@ -7,6 +7,7 @@
 
 #include "metronome/train/checkpoint.h"
 #include "metronome/train/config.h"
+#include "metronome/train/progress.h"
 #include "metronome/train/tensorboard.h"
 
 namespace metronome {
@@ -19,7 +20,7 @@ struct RunRequest {
   std::string config_text;  ///< The effective configuration as TOML, for config.toml and the checkpoints.
   /// What decides how the run learns, but its seed: TensorBoard compares runs by it.
   std::vector<Hyperparameter> hyperparameters;
-  bool quiet = false;  ///< Nothing on the terminal but warnings.
+  LogLevel log_level = LogLevel::kInfo;  ///< Of the terminal; the live line belongs to kInfo.
 };
 
 /// Trains from the first step to the last, or until eval.stop_at_return or a stop signal. Creates the folder
