@@ -172,25 +172,29 @@ def training_page(groups, window):
 
 
 def flatness_page(groups, _):
-    figure, (time, memory) = plt.subplots(2, 1, figsize=(9, 5.6), sharex=True)
+    figure, (median, longest, memory) = plt.subplots(3, 1, figsize=(9, 7), sharex=True)
     for place, (_, runs) in enumerate(groups):
         colour = COLOURS[place % len(COLOURS)]
         for run in runs:
-            learning = run.episodes["updates"] > 0
-            episode = run.episodes["episode"][learning]
-            # Of many episodes the median of each few, so that the line shows what holds and not the weather.
-            parts = np.array_split(np.arange(len(episode)), min(POINTS, max(len(episode), 1)))
-            middle = [np.median(episode[part]) for part in parts if len(part)]
-            for column, style in (("step_us_p50", "-"), ("step_us_p99", ":")):
-                values = run.episodes[column][learning]
-                time.plot(middle, [np.median(values[part]) for part in parts if len(part)], color=colour,
-                          linestyle=style, linewidth=1.5)
-            resident = run.episodes["rss_kib"][learning] / 1024
-            memory.plot(middle, [resident[part].max() for part in parts if len(part)], color=colour, linewidth=1.5)
-    furnish(time, "Time of a step (solid: median, dotted: 99th percentile of an episode)", "", "microseconds")
+            table = {name: values[run.episodes["updates"] > 0] for name, values in run.episodes.items()}
+            count = len(table["episode"])
+            # Of many episodes one figure for each few: the median, or the largest where that is the question.
+            parts = [part for part in np.array_split(np.arange(count), min(POINTS, max(count, 1))) if len(part)]
+            middle = [np.median(table["episode"][part]) for part in parts]
+            for axes, values, figure_of, style in (
+                (median, table["step_us_p50"], np.median, "-"),
+                (longest, table["step_us_p99"], np.median, "-"),
+                (longest, table["step_us_max"], np.max, ":"),
+                (memory, table["rss_kib"] / 1024, np.max, "-"),
+            ):
+                axes.plot(middle, [figure_of(values[part]) for part in parts], color=colour, linestyle=style,
+                          linewidth=1.4)
+    furnish(median, "Median time of an episode's steps", "", "microseconds")
+    furnish(longest, "Its 99th percentile (solid) and longest step (dotted)", "", "microseconds")
     furnish(memory, "Memory of the process", "episodes", "resident, MiB")
-    for axes in (time, memory):
-        axes.set_ylim(0, 1.15 * max((np.nanmax(line.get_ydata()) for line in axes.lines), default=1.0))
+    longest.set_yscale("log")
+    for axes in (median, memory):
+        axes.set_ylim(0, 1.25 * max((np.nanmax(line.get_ydata()) for line in axes.lines), default=1.0))
     return figure
 
 

@@ -85,8 +85,9 @@ void SeedBoard::Show(const std::vector<std::string>& lines, std::int64_t now) {
     lines_ = lines;
     Write(descriptor_, erasure + Drawing());
   } else if (now >= next_message_) {
-    if (next_message_ > 0) {
-      for (const std::string& line : lines) Say(line);
+    // For whoever watches; the log has what happened, and each run's tables have the rest.
+    if (next_message_ > 0 && level_ <= LogLevel::kInfo) {
+      for (const std::string& line : lines) Write(descriptor_, Time("%H:%M:%S ") + line + "\n");
     }
     next_message_ = now + kMessagePeriod;
   }

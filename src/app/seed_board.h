@@ -12,8 +12,7 @@
 namespace metronome {
 
 /// What is said of several runs: messages, also in a log, and on a terminal below them one line for each run
-/// that is under way. Without a terminal, with NO_COLOR or TERM=dumb, those lines are messages every 10
-/// seconds.
+/// that is under way. Without a terminal, with NO_COLOR or TERM=dumb, those lines come every 10 seconds.
 class SeedBoard {
  public:
   SeedBoard(const std::filesystem::path& log, LogLevel level, int descriptor = 2);

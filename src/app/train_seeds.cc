@@ -226,8 +226,8 @@ class SeedRunner {
     for (const Running& run : running_) {
       const std::string name = "seed " + std::to_string(run.seed) + " ";
       const int room = board_.width() - static_cast<int>(name.size());
-      lines.push_back(name +
-                      DescribeProgress(ReadStatus(FolderOf(set_, run.seed), set_.total_steps), true, room));
+      const ProgressStatus status = ReadStatus(FolderOf(set_, run.seed), set_.total_steps);
+      lines.push_back(name + (status.step > 0 ? DescribeProgress(status, true, room) : "has begun"));
     }
     board_.Show(lines, now);
   }

@@ -26,7 +26,7 @@ done
 debian_without() {
   local package body=
   for package in libeigen3-dev nlohmann-json3-dev libgtest-dev libgmock-dev libxxhash-dev libopenblas-dev \
-    libsdl2-dev libpng-dev libspdlog-dev libcli11-dev libtomlplusplus-dev libtorch-dev; do
+    libsdl2-dev libpng-dev libspdlog-dev libcli11-dev libtomlplusplus-dev python3-venv libtorch-dev; do
     case " $* " in
       *" $package "*) ;;
       *) body="${body}echo $package installed

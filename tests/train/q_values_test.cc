@@ -98,6 +98,17 @@ TEST_F(QValuesTest, TheScriptAgreesForANetworkWithoutHiddenLayers) {
   ExpectTheScriptAgrees(game, {game.observation.shape, game.num_actions(), {{}, {}}}, 5);
 }
 
+TEST_F(QValuesTest, TheScriptAgreesForConvolutions) {
+  GameSpec game;
+  game.name = "probe";
+  game.actions = {{"a", {}}, {"b", {}}, {"c", {}}};
+  game.observation.shape = {3, 10, 9};
+  game.observation.features = {{"x", -1.0, 1.0}, {"y", -1.0, 1.0}, {"z", -1.0, 1.0}};
+  ExpectTheScriptAgrees(game, {game.observation.shape, 3, {{20}, {{5, 3, 1}}}}, 5);
+  ExpectTheScriptAgrees(game, {game.observation.shape, 3, {{20}, {{5, 3, 2}, {4, 2, 1}}}}, 5);
+  ExpectTheScriptAgrees(game, {game.observation.shape, 3, {{}, {{6, 4, 3}}}}, 5);
+}
+
 TEST(QValuesScriptTest, HasAtMostFortyLines) {
   const std::string script = ReadFile(METRONOME_SOURCE_DIR "/scripts/q_values.py");
   EXPECT_LE(std::count(script.begin(), script.end(), '\n'), 40);
