@@ -277,8 +277,8 @@ std::map<std::string, std::string> Describe(const GameSpec& game, const NetworkS
           {"hidden", SpellSizes(network.layers.hidden)},
           {"layers", DescribeLayers(network.layers)},
           {"network",
-           "each hidden layer: y = max(0, x W^T + b); output: q = x W^T + b; "
-           "weights (out, in), named hidden.<i> and output"}};
+           "layers in order; convolution: windows of x without padding, times W (filters, channels, kernel, "
+           "kernel), plus b; linear: y = x W^T + b of x made flat, W (out, in); relu: max(0, y)"}};
 }
 
 void CheckFinite(std::span<const float> values, const char* vector, std::span<const NamedTensor> tensors,

@@ -11,11 +11,14 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "metronome/core/file.h"
 #include "metronome/core/rng.h"
 #include "metronome/games/registry.h"
 #include "metronome/learner/learner.h"
 #include "metronome/train/checkpoint.h"
+#include "metronome/train/safetensors.h"
 #include "support/python.h"
 #include "support/temporary_folder.h"
 
@@ -107,6 +110,38 @@ TEST_F(QValuesTest, TheScriptAgreesForConvolutions) {
   ExpectTheScriptAgrees(game, {game.observation.shape, 3, {{20}, {{5, 3, 1}}}}, 5);
   ExpectTheScriptAgrees(game, {game.observation.shape, 3, {{20}, {{5, 3, 2}, {4, 2, 1}}}}, 5);
   ExpectTheScriptAgrees(game, {game.observation.shape, 3, {{}, {{6, 4, 3}}}}, 5);
+}
+
+TEST(WeightsTest, MetadataDescribesGameObservationActionsAndEachLayer) {
+  const TemporaryFolder folder;
+  GameSpec game;
+  game.name = "probe";
+  game.actions = {{"left", {}}, {"right", {}}};
+  game.observation.shape = {1, 6, 5};
+  game.observation.features = {{"walls", 0.0, 1.0}};
+  const NetworkSpec network = {game.observation.shape, 2, {{7}, {{3, 2, 2}}}};
+  Rng rng(1);
+  const std::unique_ptr<Learner> learner = MakeLearner(network, {}, {.name = "cpu", .threads = 1}, rng);
+  WriteCheckpoint(folder.path() / "checkpoint", *learner, game, network, "# none\n", {});
+  const SafetensorsContent content =
+      ParseSafetensors(ReadFile(folder.path() / "checkpoint" / "weights.safetensors"), "weights");
+  const auto json = [&](const char* key) { return nlohmann::json::parse(content.metadata.at(key)); };
+  EXPECT_EQ(content.metadata.at("game"), "probe");
+  EXPECT_EQ(json("observation_shape"), (nlohmann::json{1, 6, 5}));
+  EXPECT_EQ(json("observation_features"), nlohmann::json::array({"walls"}));
+  EXPECT_EQ(json("actions"), (nlohmann::json{"left", "right"}));
+  EXPECT_EQ(json("layers"), nlohmann::json::parse(R"([
+      {"type": "convolution", "weight": "conv.0.weight", "bias": "conv.0.bias", "stride": 2, "activation": "relu"},
+      {"type": "linear", "weight": "hidden.0.weight", "bias": "hidden.0.bias", "activation": "relu"},
+      {"type": "linear", "weight": "output.weight", "bias": "output.bias", "activation": "none"}])"));
+  for (const nlohmann::json& layer : json("layers")) {
+    for (const char* part : {"weight", "bias"}) {
+      const std::string name = "online." + layer[part].get<std::string>();
+      EXPECT_TRUE(std::any_of(content.tensors.begin(), content.tensors.end(),
+                              [&](const StoredTensor& tensor) { return tensor.name == name; }))
+          << name;
+    }
+  }
 }
 
 TEST(QValuesScriptTest, HasAtMostFortyLines) {
