@@ -16,8 +16,10 @@ from matplotlib.ticker import FuncFormatter  # noqa: E402
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 DASHES = ["-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (5, 1.2, 1.2, 1.2)), (0, (3, 1)), (0, (7, 2)), (0, (1, 2))]
 POINTS = 400  # of a curve
-# What tells two configurations apart: not the seed, nor what only decides how a run is kept and told.
-ALIKE = {"train.seed", "checkpoint.period", "checkpoint.keep", "device.name", "device.threads"}
+# What does not tell two configurations apart: the seed, and what only decides how long a run is, and how it is
+# judged, kept and told.
+ALIKE_KEYS = {"train.seed", "train.steps"}
+ALIKE_SECTIONS = {"eval", "checkpoint", "device", "log"}
 
 
 class Refusal(Exception):
@@ -98,7 +100,11 @@ def group(runs):
     """[(name, runs)]: runs of one configuration together, named by the keys in which the groups differ."""
     groups = {}
     for run in runs:
-        settings = {k: v for k, v in run.config.items() if k not in ALIKE and not k.startswith("log.")}
+        settings = {
+            key: value
+            for key, value in run.config.items()
+            if key not in ALIKE_KEYS and key.split(".")[0] not in ALIKE_SECTIONS
+        }
         groups.setdefault(tuple(sorted(settings.items())), []).append(run)
     keys = sorted({key for settings in groups for key, _ in settings})
     differing = [key for key in keys if len({dict(settings).get(key) for settings in groups}) > 1]
@@ -230,7 +236,8 @@ def main():
                for i, (name, (_, runs)) in enumerate(zip(names, groups))]
     if options.title:
         figure.suptitle(options.title, x=0.01, ha="left", fontsize=12, fontweight="bold")
-    columns = max(1, min(len(handles), int(110 / max(len(handle.get_label()) + 8 for handle in handles))))
+    widest = max(len(handle.get_label()) + 8 for handle in handles)  # in letters, 13 to an inch
+    columns = max(1, min(len(handles), int(13 * figure.get_figwidth() / widest)))
     rows = -(-len(handles) // columns)
     height = figure.get_figheight()
     below, above = (0.12 + 0.22 * rows) / height, (0.35 if options.title else 0.0) / height
