@@ -7,6 +7,22 @@ project=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # How many jobs to run at once.
 processors() { getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2; }
 
+# newest_checkpoint RUN: the step of its newest checkpoint, nothing where it has none.
+newest_checkpoint() { (cd "$1/checkpoints" 2>/dev/null && ls) | grep -E '^[0-9]+$' | sort -n | tail -n 1 || true; }
+
+# run_essence RUN: everything about a finished run that must not depend on where it was stopped: tables but for times
+# and memory, state, weights, replay, recordings.
+run_essence() (
+  cd "$1" || exit
+  cut -d, -f1-10,15 episodes.csv
+  cut -d, -f1-6 evals.csv
+  cd "checkpoints/$(newest_checkpoint .)" || exit
+  grep -v wall_seconds state.json
+  cksum weights.safetensors replay-*.segment ../best/weights.safetensors
+  cd ../../recordings || exit
+  cksum ./*.recording
+)
+
 # configure_and_build PRESET [TARGET...]: brings build/PRESET up to date. Quick when nothing changed.
 configure_and_build() {
   local preset=$1

@@ -57,6 +57,7 @@ struct Report {
   std::optional<double> allocated_bytes_per_step;
   Timing static_update;
   Timing autograd_update;
+  double checks_us = 0.0;  // that a step's numbers are finite
   int threads = 1;
   double flops_per_update = 0.0;
   double peak_flops = 0.0;  // of a large matrix product with these threads
@@ -188,6 +189,12 @@ Report MeasureAll(RunConfig config) {
   std::vector<float> q_values(static_cast<std::size_t>(trainer.game_spec().num_actions()));
   report.act = Measure([&] { learner.QValues(observation, q_values); });
   report.update = Measure([&learner] { learner.Update(); });
+  const UpdateResult result = learner.Update();
+  constexpr int kChecks = 1000;  // one alone is shorter than a look at the clock
+  report.checks_us = Measure([&] {
+                       for (int i = 0; i < kChecks; ++i) trainer.CheckNumbers(1.0f, result);
+                     }).median_us /
+                     kChecks;
 
   const NetworkSpec& network = trainer.network_spec();
   report.threads = learner.threads();
@@ -262,6 +269,8 @@ void PrintText(const RunConfig& config, const Report& report) {
   std::printf("  a step is %.1f%% game, %.1f%% act, %.1f%% replay, %.1f%% update\n",
               Share(report.phases.game, report.phases), Share(report.phases.act, report.phases),
               Share(report.phases.replay, report.phases), Share(report.phases.update, report.phases));
+  std::printf("  checks for numbers that are not finite: %.4f us a step, %.3f%% of it\n", report.checks_us,
+              100.0 * report.checks_us / report.step.median_us);
   std::printf("  allocations a step: %s\n",
               report.allocations_per_step ? (Formatted("%.3f", *report.allocations_per_step) + " (" +
                                              Formatted("%.0f", *report.allocated_bytes_per_step) + " bytes)")
@@ -310,6 +319,7 @@ void PrintJson(const RunConfig& config, const Report& report) {
                               {"act", Share(report.phases.act, report.phases)},
                               {"replay", Share(report.phases.replay, report.phases)},
                               {"update", Share(report.phases.update, report.phases)}};
+  learning["checks_us"] = report.checks_us;
   // Unknown is null, and not 0.
   learning["allocations_per_step"] = nullptr;
   learning["allocated_bytes_per_step"] = nullptr;

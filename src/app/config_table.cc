@@ -404,6 +404,11 @@ std::vector<ConfigKey> MakeKeys() {
 
   add(BoolKey(Describe("log.tensorboard", "", "Writes TensorBoard event files into the run folder."),
               &RunConfig::log, &LogConfig::tensorboard));
+  add(EnumKey(
+      Describe("log.on_error", "",
+               "What a log, table or event file that can't be written does to the run: it is told and "
+               "the run goes on, or the run stops."),
+      &RunConfig::log, &LogConfig::on_error, {"continue", "stop"}));
   return keys;
 }
 

@@ -12,6 +12,7 @@
 #include "app/show.h"
 #include "app/show_common.h"
 #include "metronome/core/error.h"
+#include "metronome/core/file.h"
 #include "metronome/core/hash.h"
 #include "metronome/core/rng.h"
 #include "metronome/core/stop_signal.h"
@@ -105,10 +106,7 @@ int RunPlay(const PlayOptions& options) {
   session_options.waits_for_key = true;
   session_options.waits_at_end = true;
   session_options.on_episode_end = [&](const EpisodeReport& report) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error)
-      throw Error(ExitCode::kInputOutput, folder.string() + ": can't be created: " + error.message());
+    CreateFolders(folder);
     WriteRecording(*report.recording, folder / "latest.recording");
     const bool is_best = !best_human || report.episode_return > *best_human;
     if (is_best) {

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "core/file_calls.h"
 #include "metronome/core/check.h"
 #include "metronome/core/error.h"
 
@@ -23,17 +24,22 @@ namespace fs = std::filesystem;
               path.string() + ": cannot " + what + ": " + std::generic_category().message(reason));
 }
 
+void SyncDescriptor(int descriptor, const fs::path& path) {
+  // Some file systems can't sync a folder and say so with EINVAL: there is nothing more to do then.
+  if (file_calls.sync(descriptor) != 0 && errno != EINVAL) Fail(path, "flush to disk", errno);
+}
+
 /// Owns an open file; the path is for messages.
 class Descriptor {
  public:
   Descriptor(fs::path path, int flags, const char* what) : path_(std::move(path)) {
     do {
-      descriptor_ = open(path_.c_str(), flags | O_CLOEXEC, 0666);
+      descriptor_ = file_calls.open(path_.c_str(), flags);
     } while (descriptor_ < 0 && errno == EINTR);
     if (descriptor_ < 0) Fail(path_, what, errno);
   }
   ~Descriptor() {
-    if (descriptor_ >= 0) close(descriptor_);
+    if (descriptor_ >= 0) file_calls.close(descriptor_);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -41,18 +47,12 @@ class Descriptor {
   int get() const { return descriptor_; }
 
   /// To the disk, not only to the system's cache.
-  void Sync() {
-#ifdef __APPLE__
-    if (fcntl(descriptor_, F_FULLFSYNC) == 0) return;  // fsync alone leaves the data in the drive's cache
-#endif
-    // Some file systems can't sync a folder and say so with EINVAL: there is nothing more to do then.
-    if (fsync(descriptor_) != 0 && errno != EINVAL) Fail(path_, "flush to disk", errno);
-  }
+  void Sync() { SyncDescriptor(descriptor_, path_); }
 
   /// Some systems report a failed write only here.
   void Close() {
     const int closing = std::exchange(descriptor_, -1);
-    if (close(closing) != 0 && errno != EINTR) Fail(path_, "close", errno);
+    if (file_calls.close(closing) != 0 && errno != EINTR) Fail(path_, "close", errno);
   }
 
  private:
@@ -60,15 +60,17 @@ class Descriptor {
   int descriptor_ = -1;
 };
 
-void WriteAll(int descriptor, std::string_view bytes, const fs::path& path) {
+/// Takes from `bytes` what it has written. 0, or the reason why something is left.
+int WriteAll(int descriptor, std::string_view& bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    const ssize_t written = file_calls.write(descriptor, bytes.data(), bytes.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      Fail(path, "write", errno);
+      return errno;
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
+  return 0;
 }
 
 fs::path ParentOf(const fs::path& path) {
@@ -85,20 +87,31 @@ fs::path TemporaryPathFor(const fs::path& path) {
 }
 
 void Rename(const fs::path& from, const fs::path& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) Fail(to, "put in place", errno);
+  if (file_calls.rename(from.c_str(), to.c_str()) != 0) Fail(to, "put in place", errno);
 }
 
-/// Gives each of two names the other's file, in one step. False where the file system can't.
-bool Exchange(const fs::path& left, const fs::path& right) {
-#ifdef __APPLE__
-  return renamex_np(left.c_str(), right.c_str(), RENAME_SWAP) == 0;
-#elif defined(RENAME_EXCHANGE)
-  return renameat2(AT_FDCWD, left.c_str(), AT_FDCWD, right.c_str(), RENAME_EXCHANGE) == 0;
-#else
-  static_cast<void>(left);
-  static_cast<void>(right);
-  return false;
-#endif
+/// Removes a file, or a folder with all that is in it, and follows no link. 0, also where there is none, or
+/// the reason why something is left.
+int RemoveTree(const fs::path& path) {
+  if (file_calls.unlink(path.c_str()) == 0 || errno == ENOENT) return 0;
+  if (errno != EISDIR && errno != EPERM) return errno;  // what systems say of a folder
+  std::error_code error;
+  std::vector<fs::path> inside;
+  for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
+    inside.push_back(entry->path());
+  }
+  if (error) return error.value();
+  int reason = 0;
+  for (const fs::path& entry : inside) {
+    if (const int failure = RemoveTree(entry); failure != 0) reason = failure;
+  }
+  if (reason != 0) return reason;
+  return file_calls.rmdir(path.c_str()) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+/// What must go, if it can't be told that it did not.
+void RemoveTreeOrFail(const fs::path& path) {
+  if (const int reason = RemoveTree(path); reason != 0) Fail(path, "remove", reason);
 }
 
 }  // namespace
@@ -133,12 +146,12 @@ void WriteFileWhole(const fs::path& path, std::string_view bytes) {
   const fs::path temporary = TemporaryPathFor(path);
   try {
     Descriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC, "create");
-    WriteAll(file.get(), bytes, temporary);
+    if (const int reason = WriteAll(file.get(), bytes); reason != 0) Fail(temporary, "write", reason);
     file.Sync();
     file.Close();
     Rename(temporary, path);
   } catch (...) {
-    unlink(temporary.c_str());
+    file_calls.unlink(temporary.c_str());
     throw;
   }
   SyncFolder(ParentOf(path));
@@ -146,19 +159,17 @@ void WriteFileWhole(const fs::path& path, std::string_view bytes) {
 
 WholeFolder::WholeFolder(fs::path final_path)
     : final_path_(std::move(final_path)), temporary_path_(TemporaryPathFor(final_path_)) {
-  std::error_code ignored;
-  fs::remove_all(temporary_path_, ignored);
-  if (mkdir(temporary_path_.c_str(), 0777) != 0) Fail(temporary_path_, "create", errno);
+  RemoveTree(temporary_path_);
+  if (file_calls.mkdir(temporary_path_.c_str()) != 0) Fail(temporary_path_, "create", errno);
+  leftover_ = temporary_path_;
 }
 
 WholeFolder::~WholeFolder() {
-  if (committed_) return;
-  std::error_code ignored;
-  fs::remove_all(temporary_path_, ignored);
+  if (!leftover_.empty()) RemoveTree(leftover_);
 }
 
 void WholeFolder::Commit() {
-  METRONOME_CHECK(!committed_);
+  METRONOME_CHECK(leftover_ == temporary_path_);
   // WriteFileWhole() has flushed the files; here the names, and anything written by other means.
   std::error_code error;
   for (fs::recursive_directory_iterator entry(temporary_path_, error), end; entry != end;
@@ -169,36 +180,30 @@ void WholeFolder::Commit() {
   if (error) Fail(temporary_path_, "list", error.value());
   SyncFolder(temporary_path_);
 
-  fs::path older;  // what stood under the final name, if anything did
-  if (!fs::exists(final_path_)) {
+  if (!fs::exists(final_path_, error)) {
     Rename(temporary_path_, final_path_);
-  } else if (Exchange(temporary_path_, final_path_)) {
-    older = temporary_path_;
-  } else {
+    leftover_.clear();
+  } else if (file_calls.exchange(temporary_path_.c_str(), final_path_.c_str()) != 0) {
     // Two steps where one isn't to be had: killed between them, the older folder is absent under its name,
     // but never half there.
-    older = temporary_path_.string() + "-old";
+    const fs::path older = temporary_path_.string() + "-old";
     Rename(final_path_, older);
-    if (rename(temporary_path_.c_str(), final_path_.c_str()) != 0) {
+    if (file_calls.rename(temporary_path_.c_str(), final_path_.c_str()) != 0) {
       const int reason = errno;
       Rename(older, final_path_);
       Fail(final_path_, "put in place", reason);
     }
+    leftover_ = older;
   }
-  committed_ = true;
   SyncFolder(ParentOf(final_path_));
-  if (!older.empty()) {
-    fs::remove_all(older, error);
-    if (error) Fail(older, "remove", error.value());
-  }
+  if (!leftover_.empty()) RemoveTreeOrFail(std::exchange(leftover_, {}));
 }
 
 void WholeFolder::RemoveTemporaries(const fs::path& parent) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
     if (!entry.path().filename().string().starts_with(kTemporaryPrefix)) continue;
-    fs::remove_all(entry.path(), error);
-    if (error) Fail(entry.path(), "remove", error.value());
+    RemoveTreeOrFail(entry.path());
   }
 }
 
@@ -219,61 +224,72 @@ AppendFile::AppendFile(fs::path path) : path_(std::move(path)) {
   buffer_.assign(kBufferBytes, '\0');
   buffer_.clear();
   do {
-    descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    descriptor_ = file_calls.open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND);
   } while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) Fail(path_, "open", errno);
 }
 
 AppendFile::~AppendFile() {
-  try {
-    Flush();
-  } catch (const Error&) {
-    // Told by the Flush() that callers make before; a destructor can't throw.
-  }
-  close(descriptor_);
+  Write();
+  file_calls.close(descriptor_);
 }
 
 void AppendFile::Append(std::string_view bytes) {
-  if (buffer_.size() + bytes.size() > kBufferBytes) Flush();
-  if (bytes.size() > kBufferBytes) {
-    WriteAll(descriptor_, bytes, path_);
-  } else {
+  if (buffer_.size() + bytes.size() > kBufferBytes) Write();
+  if (buffer_.size() + bytes.size() <= kBufferBytes) {
     buffer_.append(bytes);
+  } else if (buffer_.empty()) {
+    // Longer than the buffer. What the system does not take at once is kept all the same, so that no part is
+    // ever missing in the middle.
+    if (const int reason = WriteAll(descriptor_, bytes); reason != 0) {
+      failure_ = reason;
+      buffer_.assign(bytes);
+    }
+  } else {
+    ++lost_;
   }
 }
 
 void AppendFile::Flush() {
-  if (buffer_.empty()) return;
-  // Emptied first: after a failure the same bytes must not be written a second time.
-  const std::string_view pending = buffer_;
-  struct Emptied {
-    std::string& buffer;
-    ~Emptied() { buffer.clear(); }
-  } emptied{buffer_};
-  WriteAll(descriptor_, pending, path_);
+  Write();
+  if (const int reason = std::exchange(failure_, 0); reason != 0) Fail(path_, "write", reason);
+}
+
+void AppendFile::Sync() {
+  Flush();
+  SyncDescriptor(descriptor_, path_);
+}
+
+void AppendFile::Write() {
+  std::string_view pending = buffer_;
+  if (const int reason = WriteAll(descriptor_, pending); reason != 0) failure_ = reason;
+  buffer_.erase(0, buffer_.size() - pending.size());
 }
 
 void LinkOrCopyFile(const fs::path& from, const fs::path& to) {
-  if (link(from.c_str(), to.c_str()) == 0) return;
+  if (file_calls.link(from.c_str(), to.c_str()) == 0) return;
   if (errno == ENOENT || errno == EEXIST) Fail(to, "link", errno);
   WriteFileWhole(to, ReadFile(from));
 }
 
 void RemoveFolder(const fs::path& path) {
   const fs::path leaving = TemporaryPathFor(path);
-  std::error_code error;
-  fs::remove_all(leaving, error);  // a killed process's that had the same number
-  if (rename(path.c_str(), leaving.c_str()) != 0) Fail(path, "remove", errno);
-  fs::remove_all(leaving, error);
-  if (error) Fail(leaving, "remove", error.value());
+  RemoveTree(leaving);  // a killed process's that had the same number
+  if (file_calls.rename(path.c_str(), leaving.c_str()) != 0) Fail(path, "remove", errno);
+  RemoveTreeOrFail(leaving);
+}
+
+void CreateFolders(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return;
+  if (path.has_relative_path()) CreateFolders(ParentOf(path));
+  // Another process may have been quicker.
+  if (file_calls.mkdir(path.c_str()) != 0 && !fs::is_directory(path, ignored)) Fail(path, "create", errno);
 }
 
 bool CreateNewFolder(const fs::path& path) {
-  std::error_code error;
-  const fs::path parent = ParentOf(path);
-  fs::create_directories(parent, error);
-  if (error) Fail(parent, "create", error.value());
-  if (mkdir(path.c_str(), 0777) == 0) return true;
+  CreateFolders(ParentOf(path));
+  if (file_calls.mkdir(path.c_str()) == 0) return true;
   if (errno == EEXIST) return false;
   Fail(path, "create", errno);
 }

@@ -103,6 +103,8 @@ T Get(const json& object, const char* key, const fs::path& path) {
     fits = found->is_string();
   } else if constexpr (std::is_same_v<T, double>) {
     fits = found->is_number();
+  } else if constexpr (std::is_same_v<T, bool>) {
+    fits = found->is_boolean();
   } else {
     fits = found->is_object();
   }
@@ -177,6 +179,7 @@ CheckpointState ParseState(const std::string& text, const fs::path& path) {
     state.best_mean = GetFinite(object, "best_mean", path);
     state.best_step = GetCount(object, "best_step", path);
   }
+  if (object.contains("evaluation_due")) state.evaluation_due = Get<bool>(object, "evaluation_due", path);
   const json streams = Get<json::object_t>(object, "streams", path);
   for (const auto& [name, value] : streams.items()) {
     if (!value.is_string()) Bad(path, "stream \"" + name + "\" has the wrong type");
@@ -208,6 +211,7 @@ std::string SpellState(const CheckpointState& state) {
     object["best_mean"] = *state.best_mean;
     object["best_step"] = state.best_step;
   }
+  if (state.evaluation_due) object["evaluation_due"] = true;
   if (state.trainer.episode) {
     object["episode"] = {{"updates", state.trainer.episode_updates},
                          {"loss_sum", state.trainer.loss_sum},
@@ -340,23 +344,33 @@ std::int64_t WriteCheckpoint(const fs::path& folder, Learner& learner, const Gam
 
 std::int64_t MostCheckpointBytes(const RunConfig& config, const GameSpec& game) {
   constexpr std::int64_t kRecordBytes = 12;
-  constexpr std::int64_t kBytesOfOtherParts = 64 * 1024;
-  const std::int64_t checkpoints = config.checkpoint.keep + 1;
+  constexpr std::int64_t kRecordedStepBytes = 5;  // an action, and its share of a hash
+  constexpr std::int64_t kOtherBytes = 32 * 1024;
+  const std::int64_t numbered = config.checkpoint.keep + 1;
   std::int64_t weights = 0;
   for (const NamedTensor& tensor : TensorsOf({game.observation.shape, game.num_actions(), config.network})) {
     weights += tensor.size;
   }
-  const auto vectors =
-      static_cast<std::int64_t>(kVectors.size()) * weights * static_cast<std::int64_t>(sizeof(float));
-  // Each transition may be an episode, with two observations. Between two checkpoints at most `period` are
-  // new.
-  const std::int64_t element_bytes = game.observation.type == ElementType::kUint8 ? 1 : 4;
-  const std::int64_t transition = kRecordBytes + 2 * game.observation.size() * element_bytes;
-  const std::int64_t capacity = std::min(config.replay.capacity, config.train.steps);
-  const std::int64_t news = std::min(config.checkpoint.period, capacity);
-  const std::int64_t held = capacity + (checkpoints - 1) * news;
-  return (checkpoints + 1) * (vectors + kBytesOfOtherParts) + held * transition +
-         checkpoints * ReplayArchive::kSegmentBytes;
+  const std::int64_t limit = config.game.max_episode_steps.value_or(game.default_max_episode_steps);
+  const std::int64_t episode = limit > 0 ? std::min(limit, config.train.steps) : config.train.steps;
+  const std::int64_t small_parts =
+      static_cast<std::int64_t>(kVectors.size()) * weights * static_cast<std::int64_t>(sizeof(float)) +
+      episode * kRecordedStepBytes + kOtherBytes;
+
+  // Each transition may be an episode, with two observations.
+  const std::int64_t observation_bytes =
+      game.observation.size() * (game.observation.type == ElementType::kUint8 ? 1 : 4);
+  const std::int64_t transition_bytes = kRecordBytes + 2 * observation_bytes;
+  const std::int64_t in_segment = ReplayArchive::TransitionsPerSegment(observation_bytes);
+  const std::int64_t held = std::min(config.replay.capacity, config.train.steps);
+  // Full segments are shared. They cover what the newest checkpoint holds, what is new from each to the next,
+  // and the beginning of the oldest; an unfinished one is each checkpoint's own.
+  const std::int64_t period = config.checkpoint.period > 0 ? config.checkpoint.period : held;
+  const std::int64_t full =
+      config.train.steps < in_segment
+          ? 0
+          : std::min(config.train.steps, held + (numbered - 1) * std::min(period, held) + in_segment);
+  return (numbered + 1) * small_parts + (full + numbered * std::min(in_segment, held)) * transition_bytes;
 }
 
 Checkpoint ReadCheckpoint(const fs::path& folder) {

@@ -210,14 +210,20 @@ class FileSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    if (bytes_ >= most_bytes_) Rotate();
+    if (!file_) {
+      Open();  // which had failed, and must not have the older ones moved once more
+    } else if (bytes_ >= most_bytes_) {
+      Rotate();
+    }
     text_.clear();
     formatter_->format(message, text_);
     file_->Append({text_.data(), text_.size()});
     file_->Flush();
     bytes_ += static_cast<std::int64_t>(text_.size());
   }
-  void flush_() override { file_->Flush(); }
+  void flush_() override {
+    if (file_) file_->Flush();
+  }
 
  private:
   static constexpr int kKept = 3;  // beside the present one
@@ -356,6 +362,8 @@ struct Progress::Implementation {
   bool debug = false;
   StatusLine line;
   std::string failure;  // what a sink could not do
+  bool stop_on_error = false;
+  bool told = false;  // that the log file can't be written
 
   void DrawLive(const ProgressStatus& status) {
     // The last column stays free: a character there makes some terminals begin a new line.
@@ -366,8 +374,16 @@ struct Progress::Implementation {
   void Log(spdlog::level::level_enum level, std::string_view message) {
     logger.log(level, spdlog::string_view_t(message.data(), message.size()));
     // spdlog catches what a sink throws; a log that can't be written is told all the same.
-    if (!failure.empty()) {
-      throw Error(ExitCode::kInputOutput, std::exchange(failure, std::string()));
+    if (failure.empty()) {
+      return;
+    }
+    const std::string reason = std::exchange(failure, std::string());
+    if (stop_on_error) {
+      throw Error(ExitCode::kInputOutput, reason);
+    }
+    if (!std::exchange(told, true)) {
+      const std::string told_once = reason + "; the run goes on";
+      terminal->log(spdlog::details::log_msg(logger.name(), spdlog::level::warn, told_once));
     }
   }
 };
@@ -379,6 +395,7 @@ Progress::Progress(const Options& options)
   const bool is_terminal = isatty(options.descriptor) != 0;
   self.live = is_terminal && options.level <= LogLevel::kInfo;
   self.debug = options.level == LogLevel::kDebug;
+  self.stop_on_error = options.stop_on_error;
   self.terminal =
       std::make_shared<TerminalSink>(options.descriptor, TerminalTakesEscapes(options.descriptor));
   constexpr std::array kLevels = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,

@@ -187,8 +187,12 @@ class SegmentReader {
 
 ReplayArchive::ReplayArchive(const ReplayBuffer& replay)
     : replay_(replay),
-      transitions_per_segment_(std::max<std::int64_t>(
-          1, kSegmentBytes / (replay.options().observation_size * ElementBytes(replay)))) {}
+      transitions_per_segment_(
+          TransitionsPerSegment(replay.options().observation_size * ElementBytes(replay))) {}
+
+std::int64_t ReplayArchive::TransitionsPerSegment(std::int64_t observation_bytes) {
+  return std::max<std::int64_t>(1, kSegmentBytes / observation_bytes);
+}
 
 bool ReplayArchive::IsSegmentName(std::string_view name) { return FirstOf(name) >= 0; }
 

@@ -44,6 +44,8 @@ class ReplayArchive {
   void Adopt(const std::filesystem::path& folder, std::span<const CheckpointPart> parts);
 
   static bool IsSegmentName(std::string_view name);
+  /// How many transitions, with observations of so many bytes, are in a full segment.
+  static std::int64_t TransitionsPerSegment(std::int64_t observation_bytes);
 
  private:
   const ReplayBuffer& replay_;

@@ -59,6 +59,7 @@ class RunCurves {
   void Evaluated(Trainer& trainer, const EvaluationResult& result, const QSamples& q_samples);
   void End() { writer_.AddEnd(); }
   void Flush() { writer_.Flush(); }
+  const std::filesystem::path& path() const { return writer_.path(); }
 
  private:
   void WriteWindow(const Trainer& trainer, std::int64_t now);

@@ -82,12 +82,13 @@ fs::path PrepareRunFolder(const RunRequest& request, const Checkpoint* checkpoin
     lock.emplace(folder);
     WriteFileWhole(folder / "episodes.csv", kEpisodesHeader);
     WriteFileWhole(folder / "evals.csv", kEvaluationsHeader);
-    fs::create_directory(folder / "checkpoints");
+    CreateFolders(folder / "checkpoints");
     return folder;
   }
   lock.emplace(request.folder);
-  WholeFolder::RemoveTemporaries(request.folder);
-  WholeFolder::RemoveTemporaries(request.folder / "checkpoints");
+  for (const char* part : {"", "checkpoints", "recordings"}) {
+    WholeFolder::RemoveTemporaries(request.folder / part);
+  }
   DropRowsAfter(request.folder / "episodes.csv", checkpoint->state.trainer.steps, kEpisodesHeader);
   DropRowsAfter(request.folder / "evals.csv", checkpoint->state.trainer.steps, kEvaluationsHeader);
   DropEventsAfter(request.folder, checkpoint->state.trainer.steps);
@@ -126,7 +127,9 @@ RunLoop::RunLoop(const RunRequest& request, std::unique_ptr<Game> game, std::uni
       starting_point_(Restore(checkpoint)),
       folder_(PrepareRunFolder(request, checkpoint, lock_)),
       recordings_(folder_, WithLimit(config_.game, trainer_.max_episode_steps())),
-      progress_({.log_file = folder_ / "log.txt", .level = request.log_level}),
+      progress_({.log_file = folder_ / "log.txt",
+                 .level = request.log_level,
+                 .stop_on_error = config_.log.on_error == OnLogError::kStop}),
       episodes_csv_(folder_ / "episodes.csv"),
       evaluations_csv_(folder_ / "evals.csv"),
       archive_(trainer_.replay()),
@@ -156,7 +159,7 @@ RunLoop::StartingPoint RunLoop::Restore(const Checkpoint* checkpoint) {
     throw Error(ExitCode::kBadCheckpoint, name + ": has no stream \"evaluation\"");
   }
   evaluation_stream_ = Rng::FromState(evaluation->second);
-  return {state.trainer.steps, state.wall_seconds, state.best_mean, state.best_step};
+  return {state.trainer.steps, state.wall_seconds, state.best_mean, state.best_step, state.evaluation_due};
 }
 
 bool RunLoop::Step() {
@@ -165,23 +168,47 @@ bool RunLoop::Step() {
     rate_step_ = trainer_.steps();
     LogStart();
     if (curves_) curves_->Start(request_, starting_point_.step, start_);
+    if (evaluation_due_ && config_.eval.period > 0) EvaluateNow();
   }
   if (trainer_.steps() >= config_.train.steps || reached_stop_return_ || StopSignal::received() != 0)
     return false;
   try {
     const AllocationScope allocations;
     const bool was_learning = trainer_.learner().updates() > 0;
-    const Trainer::StepReport report = trainer_.Step();
+    const Trainer::StepReport report = StepTrainer();
     // The first update makes what a learner makes once.
     if (was_learning) allocations_ += allocations.count();
     AfterStep(report, MonotonicNanoseconds());
   } catch (const Error&) {
     // The rows so far tell how it came to this; what went wrong is told by the error.
-    FlushRows();
+    try {
+      FlushRows();
+    } catch (const Error&) {
+      // One reason is enough, and it is not this one.
+    }
     progress_.Finish();
     throw;
   }
   return true;
+}
+
+Trainer::StepReport RunLoop::StepTrainer() {
+  try {
+    return trainer_.Step();
+  } catch (const Error& error) {
+    Rethrow(error, trainer_.episode_recording());
+  }
+}
+
+void RunLoop::Rethrow(const Error& error, const Recording& episode) {
+  if (error.code() != ExitCode::kNonFinite) throw error;
+  std::string what = error.what();
+  try {
+    what += "; the episode up to there is " + recordings_.WriteNonFinite(episode).string();
+  } catch (const Error& unwritten) {
+    what += "; the episode is not saved: " + std::string(unwritten.what());
+  }
+  throw Error(error.code(), what);
 }
 
 int RunLoop::Finish() {
@@ -317,11 +344,21 @@ void RunLoop::EvaluateNow() {
   progress_.Redraw(Status(RunPhase::kEvaluating));
   recordings_.BeginEvaluation();
   q_samples_.Clear();
-  const std::optional<EvaluationResult> result =
-      Evaluate(evaluation_environment_, *greedy_, config_.eval.episodes, evaluation_stream_, &recordings_);
+  const Rng stream_before = evaluation_stream_;
+  std::optional<EvaluationResult> result;
+  try {
+    result =
+        Evaluate(evaluation_environment_, *greedy_, config_.eval.episodes, evaluation_stream_, &recordings_);
+  } catch (const Error& error) {
+    Rethrow(error, recordings_.evaluation_episode(evaluation_environment_.game()));
+  }
   const std::int64_t end = MonotonicNanoseconds();
   evaluation_nanoseconds_ += end - begin;
-  if (!result) return;  // a stop signal cut it short
+  evaluation_due_ = !result;
+  if (!result) {  // a stop signal cut it short
+    evaluation_stream_ = stream_before;
+    return;
+  }
   WriteEvaluationRow(*result, end);
   recordings_.WriteEvaluation();
   const bool is_best = !best_mean_ || result->mean > *best_mean_;
@@ -362,6 +399,7 @@ CheckpointState RunLoop::State() {
   state.target_syncs = trainer_.learner().target_syncs();
   state.best_mean = best_mean_;
   state.best_step = best_step_;
+  state.evaluation_due = evaluation_due_;
   state.wall_seconds = WallSeconds(MonotonicNanoseconds());
   return state;
 }
@@ -369,7 +407,8 @@ CheckpointState RunLoop::State() {
 void RunLoop::SaveCheckpoint() {
   const std::int64_t begin = MonotonicNanoseconds();
   progress_.Redraw(Status(RunPhase::kSaving));
-  FlushRows();
+  // A checkpoint that survives a loss of power must not outlive the rows before it.
+  FlushRows(/*to_disk=*/true);
   // Before the checkpoint: a run that goes on from it knows at least the best episode up to there.
   recordings_.WriteEpisodes();
   const fs::path folder = folder_ / "checkpoints" / std::to_string(trainer_.steps());
@@ -421,10 +460,21 @@ ProgressStatus RunLoop::Status(RunPhase phase) const {
   return status;
 }
 
-void RunLoop::FlushRows() {
-  episodes_csv_.Flush();
-  evaluations_csv_.Flush();
-  if (curves_) curves_->Flush();
+void RunLoop::FlushRows(bool to_disk) {
+  const auto flush = [&](auto& file) {
+    try {
+      if constexpr (std::is_same_v<decltype(file), AppendFile&>) {
+        if (to_disk) file.Sync();
+      }
+      file.Flush();
+    } catch (const Error& error) {
+      if (config_.log.on_error == OnLogError::kStop) throw;
+      if (told_.insert(file.path()).second) progress_.Warn(std::string(error.what()) + "; the run goes on");
+    }
+  };
+  flush(episodes_csv_);
+  flush(evaluations_csv_);
+  if (curves_) flush(*curves_);
 }
 
 void RunLoop::LogSummary() {
@@ -440,6 +490,11 @@ void RunLoop::LogSummary() {
              static_cast<long long>(trainer_.steps()), static_cast<long long>(trainer_.episodes()),
              static_cast<long long>(trainer_.learner().updates()), WallSeconds(MonotonicNanoseconds()),
              Seconds(evaluation_nanoseconds_), Seconds(checkpoint_nanoseconds_), Seconds(log_nanoseconds_)));
+  for (const AppendFile* table : {&episodes_csv_, &evaluations_csv_}) {
+    if (table->lost() == 0) continue;
+    progress_.Warn(table->path().string() + ": " + std::to_string(table->lost()) +
+                   " rows are missing, for want of room");
+  }
   progress_.Info(best_mean_ ? Format("best evaluation: mean return %.2f at step %lld", *best_mean_,
                                      static_cast<long long>(best_step_))
                             : std::string("best evaluation: none was made"));

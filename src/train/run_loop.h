@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "metronome/core/error.h"
 #include "metronome/core/file.h"
 #include "metronome/core/histogram.h"
 #include "metronome/core/rng.h"
@@ -49,6 +51,7 @@ class RunLoop {
 
  private:
   void LogStart();
+  Trainer::StepReport StepTrainer();
   void AfterStep(const Trainer::StepReport& report, std::int64_t now);
   void Watch(const Trainer::StepReport& report, std::int64_t now);
   void NoteMemory(std::int64_t resident_bytes);
@@ -59,7 +62,11 @@ class RunLoop {
   void SaveBest();
   void ShowProgress(std::int64_t now);
   ProgressStatus Status(RunPhase phase) const;
-  void FlushRows();
+  /// Hands the rows to the system, with `to_disk` to the disk itself. What can't be written is told once a
+  /// file; whether it ends the run is log.on_error's business.
+  void FlushRows(bool to_disk = false);
+  /// Throws `error` again; where a number was not finite, with the recording of the episode saved.
+  [[noreturn]] void Rethrow(const Error& error, const Recording& episode);
   void LogSummary();
   CheckpointState State();
 
@@ -69,6 +76,7 @@ class RunLoop {
     double wall_seconds = 0.0;
     std::optional<double> best_mean;
     std::int64_t best_step = 0;
+    bool evaluation_due = false;
   };
   /// Brings trainer and streams to the checkpoint, if there is one.
   StartingPoint Restore(const Checkpoint* checkpoint);
@@ -114,6 +122,8 @@ class RunLoop {
   std::optional<double> best_mean_ = starting_point_.best_mean;
   std::int64_t best_step_ = starting_point_.best_step;
   bool reached_stop_return_ = false;
+  bool evaluation_due_ = starting_point_.evaluation_due;  // that of this step was cut short
+  std::set<std::filesystem::path> told_;                  // files that can't be written
   std::int64_t last_checkpoint_step_ = -1;
   std::int64_t evaluation_nanoseconds_ = 0;
   std::int64_t checkpoint_nanoseconds_ = 0;

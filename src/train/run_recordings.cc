@@ -17,6 +17,7 @@ constexpr const char* kBest = "best.recording";
 constexpr const char* kLatest = "latest.recording";
 constexpr const char* kEvaluationBest = "eval-best.recording";
 constexpr const char* kEvaluationWorst = "eval-worst.recording";
+constexpr const char* kNonFinite = "nonfinite.recording";
 
 /// Steps to take memory for: an episode's limit, where it is a low one.
 std::int64_t StepsToKeep(const GameConfig& game) {
@@ -58,11 +59,7 @@ RunRecordings::RunRecordings(fs::path run, GameConfig game)
       evaluation_recorder_(game_, StepsToKeep(game_)),
       evaluation_best_(StepsToKeep(game_)),
       evaluation_worst_(StepsToKeep(game_)) {
-  std::error_code error;
-  fs::create_directory(folder_, error);
-  if (error) {
-    throw Error(ExitCode::kInputOutput, folder_.string() + ": can't be created: " + error.message());
-  }
+  CreateFolders(folder_);
 }
 
 std::optional<std::string> RunRecordings::Restore() {
@@ -95,6 +92,13 @@ void RunRecordings::WriteEpisodes() {
   if (best_.full()) best_.Write(game_, folder_ / kBest);
   latest_.Clear();
   best_.Clear();
+}
+
+fs::path RunRecordings::WriteNonFinite(const Recording& recording) const {
+  Recording written = recording;
+  written.game = game_;
+  WriteRecording(written, folder_ / kNonFinite);
+  return folder_ / kNonFinite;
 }
 
 void RunRecordings::BeginEvaluation() {

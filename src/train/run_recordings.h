@@ -29,11 +29,12 @@ class KeptEpisode {
   bool full_ = false;
 };
 
-/// The episodes in `<run>/recordings`, four files at most:
+/// The episodes in `<run>/recordings`, five files at most:
 ///   best.recording        the training episode with the largest return so far
 ///   latest.recording      the newest training episode
 ///   eval-best.recording   of the newest evaluation the episode with the largest return, the first of several
 ///   eval-worst.recording  and the one with the least
+///   nonfinite.recording   the episode, of training or evaluation, that led to a number that is not finite
 /// Training episodes are kept in memory and reach the disk with the next checkpoint, or at the end of the
 /// run. An episode of more than kMostSteps steps is left out.
 class RunRecordings : public EvaluationObserver {
@@ -55,6 +56,10 @@ class RunRecordings : public EvaluationObserver {
   void WriteEpisodes();
   /// And those of the evaluation that has just ended.
   void WriteEvaluation();
+  /// Saves the episode that ended the run, and returns its path.
+  std::filesystem::path WriteNonFinite(const Recording& recording) const;
+  /// The episode in hand of the evaluation that has been begun.
+  const Recording& evaluation_episode(const Game& game) { return evaluation_recorder_.recording(game); }
 
   // From an evaluation.
   void BeginEpisode(std::uint64_t seed) override;

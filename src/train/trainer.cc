@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -87,11 +88,15 @@ Trainer::StepReport Trainer::Step() {
 
   const EpisodeStep step = environment_.Step(action);
   environment_.game().WriteObservation(observation_);
+  ++steps_;
+  // A recording has no place for a return that is no number, so it ends before.
+  if (!std::isfinite(step.reward)) {
+    const ActionSpec& taken = environment_.game().spec().actions[static_cast<std::size_t>(action)];
+    CheckFinite(static_cast<double>(step.reward), ("the reward of action \"" + taken.name + "\"").c_str());
+  }
   recorder_.Add(action, step, environment_.game());
   CountTime(report.times.game, clock);
 
-  ++steps_;
-  CheckFinite(static_cast<double>(step.reward), "the reward");
   CheckObservation();
   episode_return_ += static_cast<double>(step.reward);
   const Ending ending =
@@ -146,8 +151,7 @@ void Trainer::UpdateOnce(PhaseTimes& times, std::int64_t& clock) {
   replay_.Sample(sampling_stream_, learner_->batch());
   CountTime(times.replay, clock);
   const UpdateResult result = learner_->Update();
-  CheckFinite(static_cast<double>(result.loss), "the loss");
-  CheckFinite(static_cast<double>(result.gradient_norm), "the gradient's norm");
+  CheckUpdate(result);
   ++episode_updates_;
   loss_sum_ += static_cast<double>(result.loss);
   q_sum_ += static_cast<double>(result.q_mean);
@@ -176,6 +180,49 @@ void Trainer::CheckObservation() const {
         static_cast<double>(observation_[i]),
         ("observation element " + std::to_string(i) + " (" + spec.features[feature].name + ")").c_str());
   }
+}
+
+void Trainer::CheckUpdate(const UpdateResult& result) {
+  CheckFinite(static_cast<double>(result.loss), "the loss");
+  CheckFinite(static_cast<double>(result.gradient_norm), "the gradient's norm");
+  CheckWeights(static_cast<double>(result.gradient_norm));
+}
+
+void Trainer::CheckNumbers(float reward, const UpdateResult& result) {
+  CheckFinite(static_cast<double>(reward), "the reward");
+  CheckObservation();
+  CheckUpdate(result);
+}
+
+void Trainer::CheckWeights(double gradient_norm) {
+  // To look at every weight after every update would cost more than a hundredth of it. Adam moves a weight by
+  // at most rate * |m / (1 - beta1^t)| / epsilon, and its mean m of the gradient is no larger than the
+  // largest gradient so far. So a bound is kept on both, and only where that gets near what float32 holds are
+  // weights and moments looked at: never in a run in its senses. The mean of squares follows the norm.
+  constexpr double kMostInFloat = 1e35;
+  constexpr double kMostSquared = 1e18;
+  const LearnerConfig& learner = config_.learner;
+  const double clipped =
+      learner.max_gradient_norm > 0.0 ? std::min(gradient_norm, learner.max_gradient_norm) : gradient_norm;
+  most_moment_ = std::max(most_moment_, clipped);
+  most_weight_ += learner.learning_rate * most_moment_ / ((1.0 - learner.adam_beta1) * learner.adam_epsilon);
+  if (most_weight_ < kMostInFloat && most_moment_ < kMostSquared) return;
+
+  const auto largest = [this](std::span<const float> values, const char* vector) {
+    double most = 0.0;
+    for (const NamedTensor& tensor : learner_->tensors()) {
+      for (std::int64_t i = tensor.offset; i < tensor.offset + tensor.size; ++i) {
+        const auto value = static_cast<double>(values[static_cast<std::size_t>(i)]);
+        if (!std::isfinite(value))
+          CheckFinite(value, ("the weight " + std::string(vector) + tensor.name).c_str());
+        most = std::max(most, std::abs(value));
+      }
+    }
+    return most;
+  };
+  most_weight_ = std::max(largest(learner_->online(), ""), largest(learner_->target(), "target."));
+  most_moment_ = largest(learner_->first_moment(), "adam.first_moment.");
+  largest(learner_->second_moment(), "adam.second_moment.");
 }
 
 std::array<std::pair<const char*, Rng*>, 4> Trainer::Streams() {

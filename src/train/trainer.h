@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,9 +60,13 @@ class Trainer {
     const FinishedEpisode* finished =
         nullptr;  ///< The episode that this step ended; valid until the next Step().
   };
-  /// Throws Error (kNonFinite) that names episode and step when an observation, a reward, the loss or the
-  /// gradient is not finite; the run is then over.
+  /// Throws Error (kNonFinite) that names episode and step when an observation, a reward, the loss, the
+  /// gradient or a weight is not finite; the run is then over, and episode_recording() leads to that place:
+  /// up to the step before it where the reward is at fault, else with that step.
   StepReport Step();
+
+  /// The checks that Step() makes of its numbers, those of one update included, for whoever measures them.
+  void CheckNumbers(float reward, const UpdateResult& result);
 
   std::int64_t steps() const { return steps_; }        ///< Environment steps done.
   std::int64_t episodes() const { return episodes_; }  ///< Episodes ended.
@@ -89,6 +94,8 @@ class Trainer {
   void UpdateOnce(PhaseTimes& times, std::int64_t& clock);
   void CheckFinite(double value, const char* what) const;
   void CheckObservation() const;
+  void CheckUpdate(const UpdateResult& result);
+  void CheckWeights(double gradient_norm);
   std::array<std::pair<const char*, Rng*>, 4> Streams();
 
   const RunConfig config_;
@@ -107,6 +114,10 @@ class Trainer {
   std::int64_t steps_ = 0;
   std::int64_t episodes_ = 0;
   double epsilon_ = 0.0;
+
+  // What no weight and no mean of a gradient in Adam can exceed; see CheckWeights().
+  double most_weight_ = std::numeric_limits<double>::infinity();
+  double most_moment_ = 0.0;
 
   // The episode in progress.
   bool in_episode_ = false;

@@ -81,6 +81,7 @@ TEST(ConfigTableTest, HasEveryKeyOfTheDesignWithItsDefault) {
       {"device.name", "\"auto\""},
       {"device.threads", "0"},
       {"log.tensorboard", "true"},
+      {"log.on_error", "\"continue\""},
   };
   std::map<std::string, std::string> actual;
   for (const ConfigKey& key : ConfigKeys()) {
@@ -136,6 +137,7 @@ TEST(ConfigTableTest, SetsEveryFieldToAValueOfItsOwn) {
       {"device.name", "\"cpu\""},
       {"device.threads", "16"},
       {"log.tensorboard", "false"},
+      {"log.on_error", "\"stop\""},
   };
   std::vector<std::string> set;
   for (const auto& [name, value] : values) {
@@ -236,6 +238,7 @@ TEST(ConfigTableTest, TakesTheBoundsThatItNamesAndNothingBeyond) {
       {"device.name", "gpu"},
       {"device.threads", "-1"},
       {"log.tensorboard", "yes"},
+      {"log.on_error", "halt"},
       {"game.sutton_barto_reward", "1"},
   };
   for (const auto& [name, value] : refused) {

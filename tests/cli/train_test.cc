@@ -3,11 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#ifdef __linux__
+#include <sys/mount.h>
+#endif
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <sstream>
@@ -304,6 +311,67 @@ TEST_F(TrainTest, SaysWhereItCouldNotWrite) {
   EXPECT_EQ(result.code, 1) << result.error;
   EXPECT_THAT(Lines(result.error).back(), AllOf(StartsWith("metronome: "), HasSubstr("run")));
   EXPECT_THAT(Numbered(folder_.path() / "run"), ElementsAre());
+}
+
+TEST_F(TrainTest, FolderThatVanishesEndsTheRunAndItsCheckpointsCanBeGoneOnFrom) {
+  StartEndlessRun("run");
+  const fs::path run = folder_.path() / "run";
+  WaitFor([&] { return !program_->Running() || !Numbered(run).empty(); });
+  fs::rename(run, folder_.path() / "moved");
+  const ProgramResult result = program_->Wait();
+  EXPECT_EQ(result.code, 1) << result.error;
+  EXPECT_THAT(Lines(result.error).back(),
+              AllOf(StartsWith("metronome: run/"), HasSubstr("No such file or directory")));
+  EXPECT_FALSE(fs::exists(run)) << "no leftover";
+  const std::string steps = std::to_string(Numbered(folder_.path() / "moved").back() + 100);
+  EXPECT_EQ(Run({"train", "--resume", "moved", "--steps", steps}).code, 0);
+}
+
+TEST_F(TrainTest, FullDiskIsToldAndTheRunGoesOnOnceThereIsRoom) {
+#ifdef __linux__
+  const fs::path disk = folder_.path() / "disk";
+  fs::create_directory(disk);
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=2m") != 0) {
+    GTEST_SKIP() << "may not mount a small file system here: " << std::strerror(errno);
+  }
+  struct Unmount {
+    fs::path disk;
+    ~Unmount() { umount2(disk.c_str(), MNT_DETACH); }
+  } unmount{disk};
+  const fs::path whole = Train("whole");
+  // The disk need is told beforehand, and refused; here the room goes while the run is on its way.
+  Program::Options options = Options({"train", "--config", kSmoke, "--run", "disk/run"});
+  program_ = std::make_unique<Program>(options);
+  const fs::path run = disk / "run";
+  WaitFor(
+      [&] { return !program_->Running() || (fs::exists(run / "checkpoints") && !Numbered(run).empty()); });
+  std::ofstream filler(disk / "filler", std::ios::binary);
+  for (int i = 0; i < 4096 && filler.flush(); ++i) filler << std::string(1024, 'x');
+  filler.close();
+  const ProgramResult result = program_->Wait();
+  if (result.code == 0) GTEST_SKIP() << "the run ended before the disk was full";
+  EXPECT_EQ(result.code, 1) << result.error;
+  EXPECT_THAT(Lines(result.error).back(),
+              AllOf(StartsWith("metronome: disk/run/"), HasSubstr("No space left on device")));
+  for (const auto& entry : fs::recursive_directory_iterator(run)) {
+    EXPECT_THAT(entry.path().filename().string(), Not(StartsWith(".tmp-")));
+  }
+  fs::remove(disk / "filler");
+  const ProgramResult resumed = Run({"train", "--resume", "disk/run"});
+  EXPECT_EQ(resumed.code, 0) << resumed.error;
+  EXPECT_EQ(RowsButTimes(run), RowsButTimes(whole));
+  EXPECT_EQ(Weights(run), Weights(whole));
+#else
+  GTEST_SKIP() << "mounts no small file system on this system";
+#endif
+}
+
+TEST_F(TrainTest, FolderThatIsReadOnlyIsRefusedInOneLine) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  fs::create_directory(folder_.path() / "closed");
+  fs::permissions(folder_.path() / "closed", fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_THAT(Refusal({"train", "--config", kSmoke, "--run", "closed/run"}, 1),
+              AllOf(HasSubstr("closed/run"), HasSubstr("Permission denied")));
 }
 
 TEST_F(TrainTest, EvalPlaysTheBestCheckpointOfARunAndAnyOneOfThem) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "core/file_calls.h"
 #include "metronome/core/error.h"
 #include "support/allocation_counter.h"
 #include "support/temporary_folder.h"
@@ -258,6 +260,36 @@ TEST_F(WriteFileWholeTest, AtEveryMomentOfAKillTheFileIsWhole) {
   EXPECT_THAT(Listing(), UnorderedElementsAre("file"));
 }
 
+/// The calls of `action`, by name.
+std::vector<std::string> CallsOf(const std::function<void()>& action) {
+  static std::vector<std::string> calls;
+  calls.clear();
+  file_calls.open = [](const char* path, int flags) {
+    calls.push_back((flags & O_CREAT) != 0 ? "create" : "open");
+    return kSystemFileCalls.open(path, flags);
+  };
+  file_calls.write = [](int descriptor, const void* bytes, std::size_t count) {
+    calls.push_back("write");
+    return kSystemFileCalls.write(descriptor, bytes, count);
+  };
+  file_calls.sync = [](int descriptor) {
+    calls.push_back("sync");
+    return kSystemFileCalls.sync(descriptor);
+  };
+  file_calls.rename = [](const char* from, const char* to) {
+    calls.push_back("rename");
+    return kSystemFileCalls.rename(from, to);
+  };
+  action();
+  file_calls = kSystemFileCalls;
+  return calls;
+}
+
+TEST_F(WriteFileWholeTest, BringsTheBytesToTheDiskBeforeTheNameAndTheNameAfter) {
+  EXPECT_THAT(CallsOf([&] { WriteFileWhole(Path("file"), "x"); }),
+              testing::ElementsAre("create", "write", "sync", "rename", "open", "sync"));
+}
+
 using WholeFolderTest = FileTest;
 
 TEST_F(WholeFolderTest, AppearsUnderItsNameOnlyWhenCommitted) {
@@ -432,25 +464,79 @@ TEST_F(AppendFileTest, AllocatesNothing) {
   EXPECT_EQ(fs::file_size(Path("log")), 400'000u);
 }
 
-TEST_F(AppendFileTest, AFailedWriteIsToldAndNotRepeated) {
+TEST_F(AppendFileTest, AFailedWriteIsToldAndMadeUpForLater) {
   AppendFile file(Path("log"));
   file.Append("kept\n");
   file.Flush();
   {
-    const FileSizeLimit limit(5);
-    file.Append("lost\n");
+    const FileSizeLimit limit(7);  // room for two bytes more
+    file.Append("late\n");
     EXPECT_THAT(Failure([&] { file.Flush(); }),
                 AllOf(StartsWith(Path("log").string()), HasSubstr("cannot write: ")));
+    EXPECT_EQ(ReadFile(Path("log")), "kept\nla");
   }
-  file.Append("later\n");
+  file.Append("more\n");
   file.Flush();
-  EXPECT_EQ(ReadFile(Path("log")), "kept\nlater\n");
+  EXPECT_EQ(ReadFile(Path("log")), "kept\nlate\nmore\n") << "nothing twice, nothing missing in the middle";
+  EXPECT_EQ(file.lost(), 0);
+}
+
+TEST_F(AppendFileTest, WhereThereIsNoRoomForLongWholeRowsAreLeftOutAndCounted) {
+  AppendFile file(Path("log"));
+  {
+    const FileSizeLimit limit(10);
+    for (int i = 0; i < 1000; ++i) file.Append(std::string(99, 'x') + "\n");
+    EXPECT_THAT(Failure([&] { file.Flush(); }), HasSubstr("cannot write: "));
+  }
+  file.Append("end\n");
+  file.Flush();
+  const std::string text = ReadFile(Path("log"));
+  EXPECT_EQ(file.lost(), 1000 - (static_cast<std::int64_t>(text.size()) - 4) / 100);
+  EXPECT_GT(file.lost(), 300);
+  for (std::size_t at = 99; at + 4 < text.size(); at += 100) ASSERT_EQ(text[at], '\n') << at;
+  EXPECT_TRUE(text.ends_with("\nend\n"));
+}
+
+TEST_F(AppendFileTest, SyncBringsTheRowsToTheDiskAndTellsWhenItCannot) {
+  AppendFile file(Path("log"));
+  file.Append("row\n");
+  file.Sync();
+  EXPECT_EQ(ReadFile(Path("log")), "row\n");
+  file_calls.sync = [](int) {
+    errno = EIO;
+    return -1;
+  };
+  EXPECT_THAT(Failure([&] { file.Sync(); }),
+              AllOf(StartsWith(Path("log").string()), HasSubstr("flush to disk")));
+  file_calls = kSystemFileCalls;
 }
 
 TEST_F(AppendFileTest, AFileThatCannotBeOpenedIsNamed) {
   EXPECT_THAT(Failure([&] { AppendFile file(Path("none/log")); }),
               AllOf(StartsWith(Path("none/log").string() + ": cannot open"), HasSubstr("No such file")));
   EXPECT_THAT(Failure([&] { AppendFile file(folder_.path()); }), HasSubstr("directory"));
+}
+
+using LinkOrCopyFileTest = FileTest;
+
+TEST_F(LinkOrCopyFileTest, MakesASecondNameOrACopyWhereThereAreNone) {
+  WriteFileWhole(Path("one"), "content");
+  LinkOrCopyFile(Path("one"), Path("linked"));
+  EXPECT_EQ(fs::hard_link_count(Path("one")), 2u);
+  for (const int reason : {EPERM, EXDEV, EMLINK, ENOTSUP}) {
+    static int failure;
+    failure = reason;
+    file_calls.link = [](const char*, const char*) {
+      errno = failure;
+      return -1;
+    };
+    LinkOrCopyFile(Path("one"), Path("copied"));
+    file_calls = kSystemFileCalls;
+    EXPECT_EQ(fs::hard_link_count(Path("copied")), 1u);
+    EXPECT_EQ(ReadFile(Path("copied")), "content");
+    fs::remove(Path("copied"));
+  }
+  EXPECT_THAT(Failure([&] { LinkOrCopyFile(Path("one"), Path("linked")); }), HasSubstr("cannot link"));
 }
 
 using RemoveFolderTest = FileTest;

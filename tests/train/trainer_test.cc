@@ -200,6 +200,57 @@ TEST(TrainerTest, NonFiniteObservationStopsTheRunAndNamesTheFeature) {
   EXPECT_EQ(trainer.replay().size(), 3) << "it must not reach the replay";
 }
 
+TEST(TrainerTest, NonFiniteWeightStopsTheRunAtThatStepAndNamesIt) {
+  RunConfig config = SmallConfig();
+  Trainer trained(config, std::make_unique<ProbeGame>(2, EndsAfter(7)));
+  while (trained.learner().updates() < 3) trained.Step();
+  // A unit that is never on, whose bias Adam pushes far below: Q-values, loss and gradient stay finite.
+  Learner& learner = trained.learner();
+  std::vector<float> online(learner.online().begin(), learner.online().end());
+  std::vector<float> first(learner.first_moment().begin(), learner.first_moment().end());
+  std::vector<float> second(learner.second_moment().begin(), learner.second_moment().end());
+  const std::vector<float> target(learner.target().begin(), learner.target().end());
+  for (const NamedTensor& tensor : learner.tensors()) {
+    if (tensor.name != "hidden.0.bias") continue;
+    const auto bias = static_cast<std::size_t>(tensor.offset);
+    online[bias] = -3.3e38f;
+    first[bias] = 1e36f;
+    second[bias] = 0.0f;
+  }
+  Trainer restored(config, std::make_unique<ProbeGame>(2, EndsAfter(7)));
+  restored.learner().Restore(online, target, first, second, 3, 0);
+  try {
+    for (int step = 0; step < 100; ++step) restored.Step();
+    FAIL() << "went on";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kNonFinite);
+    EXPECT_EQ(restored.learner().updates(), 4) << "the first update after";
+    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("step "), testing::HasSubstr("episode "),
+                                             testing::HasSubstr("the weight hidden.0.bias is -inf")));
+  }
+}
+
+TEST(TrainerTest, EpisodeThatLedToANonFiniteNumberCanBePlayedAgain) {
+  for (const bool in_reward : {true, false}) {
+    RunConfig config = SmallConfig();
+    auto owned = std::make_unique<ProbeGame>(2, [=](std::int64_t step, int) {
+      return StepResult{in_reward && step == 5 ? std::numeric_limits<float>::quiet_NaN() : 1.0f, false};
+    });
+    owned->poison = [=](std::int64_t step, std::span<float> out) {
+      if (!in_reward && step == 5) out[0] = std::numeric_limits<float>::infinity();
+    };
+    const ProbeGame& game = *owned;
+    Trainer trainer(config, std::move(owned));
+    EXPECT_THROW(for (int step = 0; step < 5; ++step) trainer.Step(), Error);
+    const Recording& recording = trainer.episode_recording();
+    // A reward that is no number has no place in a return: the recording ends before it.
+    EXPECT_EQ(recording.actions.size(), in_reward ? 4u : 5u);
+    EXPECT_TRUE(std::equal(recording.actions.begin(), recording.actions.end(), game.actions.begin()));
+    EXPECT_EQ(recording.episode_return, in_reward ? 4.0 : 5.0);
+    EXPECT_NO_THROW(SerializeRecording(recording));
+  }
+}
+
 TEST(TrainerTest, HugeButFiniteObservationsAreTaken) {
   RunConfig config = SmallConfig();
   auto owned = std::make_unique<ProbeGame>(2, EndsAfter(7));

@@ -46,7 +46,7 @@ class WholeFolder {
  private:
   std::filesystem::path final_path_;
   std::filesystem::path temporary_path_;
-  bool committed_ = false;
+  std::filesystem::path leftover_;  // what the destructor has to remove; empty for nothing
 };
 
 /// While it lives, no other process gets the lock of the same folder; ends with the process, however that
@@ -64,6 +64,9 @@ class FolderLock {
 
 /// A file that only grows: logs and tables. Rows are gathered in a fixed buffer and handed to the system by
 /// Flush(), or when the buffer is full.  Append() and Flush() allocate nothing.
+///
+/// On a full disk nothing is written twice and no row in part: what the system does not take stays in the
+/// buffer for the next try. Only when the buffer is full as well, rows are left out, whole ones, and counted.
 class AppendFile {
  public:
   /// Creates `path`, or goes on at its end.
@@ -72,16 +75,26 @@ class AppendFile {
   AppendFile(const AppendFile&) = delete;
   AppendFile& operator=(const AppendFile&) = delete;
 
+  /// Adds one row. Does not fail: the next Flush() tells.
   void Append(std::string_view bytes);
+  /// Throws Error (kInputOutput) when it, or an Append() since the last one, could not write.
   void Flush();
+  /// Flushes, and brings the file to the disk.
+  void Sync();
+  /// Rows that were left out.
+  std::int64_t lost() const { return lost_; }
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  void Write();
+
   static constexpr std::size_t kBufferBytes = 64 * 1024;
 
   std::filesystem::path path_;
   std::string buffer_;  // reserved once, kBufferBytes
   int descriptor_ = -1;
+  int failure_ = 0;  // why the last try left something, to be told
+  std::int64_t lost_ = 0;
 };
 
 /// Makes `to` a second name of the file `from` (a hard link), or a copy of it where the file system has no
@@ -91,6 +104,9 @@ void LinkOrCopyFile(const std::filesystem::path& from, const std::filesystem::pa
 /// Removes a folder and what is in it. It first takes a temporary name, so under its own it is never half
 /// there.
 void RemoveFolder(const std::filesystem::path& path);
+
+/// Creates a folder and its parents, as far as they aren't there.
+void CreateFolders(const std::filesystem::path& path);
 
 /// Creates a folder that must not exist yet, and its parents. False when it exists already.
 bool CreateNewFolder(const std::filesystem::path& path);

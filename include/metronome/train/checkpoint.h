@@ -44,6 +44,7 @@ struct CheckpointState {
   std::int64_t target_syncs = 0;
   std::optional<double> best_mean;  ///< Of the evaluations so far.
   std::int64_t best_step = 0;
+  bool evaluation_due = false;        ///< The evaluation of this step was cut short, and comes first.
   double wall_seconds = 0.0;          ///< Spent on the run so far.
   std::optional<ReplayState> replay;  ///< Empty in a checkpoint that holds weights alone, such as the best.
 };

@@ -38,9 +38,13 @@ struct CheckpointConfig {
   std::int64_t keep = 2;         ///< Newest ones kept, beside the best.
 };
 
+/// What a run does when its log, a table or the event file can't be written.
+enum class OnLogError { kContinue, kStop };
+
 /// [log] in the config.
 struct LogConfig {
   bool tensorboard = true;  ///< Event files in the run folder.
+  OnLogError on_error = OnLogError::kContinue;
 };
 
 /// Everything that a run is made of.

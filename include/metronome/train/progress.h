@@ -57,6 +57,7 @@ class Progress {
     LogLevel level = LogLevel::kInfo;
     int descriptor = 2;                     ///< Where the terminal is: standard error.
     std::int64_t most_log_bytes = 8 << 20;  ///< Of each log file; the last message may exceed it.
+    bool stop_on_error = false;             ///< Whether a log file that can't be written is an Error.
   };
 
   /// Throws Error (kInputOutput) when the log file can't be opened.
@@ -77,7 +78,8 @@ class Progress {
   /// Whether Debug() would do anything.
   bool debugs() const;
 
-  /// Throw Error (kInputOutput) when the log file can't be written. A message is one line.
+  /// A message is one line. When the log file can't be written, that is told on the terminal, once, or with
+  /// stop_on_error thrown as Error (kInputOutput).
   void Debug(std::string_view message);
   void Info(std::string_view message);
   void Warn(std::string_view message);
