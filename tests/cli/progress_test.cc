@@ -296,7 +296,8 @@ TEST_F(ProgressTest, GoesOnAtTheEndOfAnEarlierLog) {
 
 #ifdef __linux__
 TEST_F(ProgressTest, TellsThatTheLogCannotBeWritten) {
-  Progress progress({.log_file = "/dev/full", .level = LogLevel::kWarning, .descriptor = 2});
+  Progress progress(
+      {.log_file = "/dev/full", .level = LogLevel::kWarning, .descriptor = 2, .stop_on_error = true});
   try {
     progress.Info("lost");
     FAIL() << "the loss went unnoticed";

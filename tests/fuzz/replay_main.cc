@@ -16,7 +16,9 @@ int main(int argc, char** argv) {
       files.emplace_back(argv[i]);
       continue;
     }
-    for (const fs::directory_entry& entry : fs::directory_iterator(argv[i])) files.push_back(entry.path());
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(argv[i])) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
   }
   std::sort(files.begin(), files.end());
   for (const fs::path& file : files) {

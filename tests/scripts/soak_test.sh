@@ -254,4 +254,49 @@ AsksTheWholeFormForItsEpisodes() {
   expect_said "broken: 1000 episodes, fewer than 5000"
 }
 
+# write_stoppable_program WEIGHTS: a program that is stopped in a run of the name *-stopped, and goes on with it to
+# these weights; those of the run that is not stopped are "weights".
+write_stoppable_program() {
+  write_rows
+  write_log 0
+  mkdir -p "$run/checkpoints/100000" "$run/checkpoints/best" "$run/recordings"
+  for file in evals.csv checkpoints/100000/{state.json,replay-0.segment} checkpoints/best/weights.safetensors \
+    recordings/best.recording; do
+    echo same >"$run/$file"
+  done
+  echo weights >"$run/checkpoints/100000/weights.safetensors"
+  cat >"$work/program" <<END
+#!/usr/bin/env bash
+case "\$*" in
+  *--resume*)
+    echo "\$*" >>'$work/resumed'
+    echo '$1' >"\$3/checkpoints/100000/weights.safetensors"
+    exit 0
+    ;;
+esac
+while [ "\$1" != --run ]; do shift; done
+cp -R '$run' "\$2"
+case "\$2" in *-stopped) exit 143 ;; esac
+END
+  chmod +x "$work/program"
+}
+
+SameRunAlthoughItWasStopped() {
+  write_stoppable_program weights
+  code=0
+  said=$(cd "$work" && "$soak" --short --stops 1 --metronome "$work/program" --seed 3 2>&1) || code=$?
+  expect_code 0
+  expect_said "stopped and gone on with 1 times: the same run to the last bit"
+  said=$(cat "$work/resumed")
+  expect_said "train --resume runs/soak-1-stopped --steps 100000 --seed 3"
+}
+
+AnotherRunWhenStoppedIsBroken() {
+  write_stoppable_program others
+  code=0
+  said=$(cd "$work" && "$soak" --short --stops 1 --metronome "$work/program" 2>&1) || code=$?
+  expect_code 1
+  expect_said "broken: stopped 1 times, runs/soak-1-stopped is not the run that runs/soak-1 is"
+}
+
 "$1"

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/file_calls.h"
 #include "metronome/core/error.h"
 #include "metronome/core/file.h"
 #include "metronome/core/stop_signal.h"
@@ -281,15 +282,27 @@ TEST_F(ResumeTest, FullSegmentsAreWrittenOnceAndLinked) {
       replay.Add(0, 1.0f, replay.added() % 10 == 9 ? Ending::kTerminated : Ending::kNone, observation);
     }
   };
+  static std::int64_t written;  // bytes, by the last write()
   const auto write = [&](const char* name) {
     const fs::path folder = temporary_.path() / name;
     fs::create_directory(folder);
-    return archive.Write(folder, folder);
+    written = 0;
+    file_calls.write = [](int descriptor, const void* bytes, std::size_t count) {
+      written += static_cast<std::int64_t>(count);
+      return kSystemFileCalls.write(descriptor, bytes, count);
+    };
+    auto parts = archive.Write(folder, folder);
+    file_calls = kSystemFileCalls;
+    return parts;
   };
+  // Of a transition in its episode of ten: its observation, a tenth of a last one, and its record.
+  const double transition_bytes = 1.1 * 4096 + 12;
   add(2500);
   EXPECT_EQ(write("a").size(), 3u);
   add(1000);  // the ring drops the first 500
   const auto parts = write("b");
+  EXPECT_NEAR(static_cast<double>(written), (3500 - 2048) * transition_bytes, 20'000)
+      << "what is new, and the beginning of the segment that was not full";
   ASSERT_EQ(parts.size(), 4u);
   EXPECT_EQ(parts[0].name, "replay-0.segment") << "still needed for its later part";
   EXPECT_EQ(fs::hard_link_count(temporary_.path() / "b" / "replay-0.segment"), 2u);
@@ -302,6 +315,7 @@ TEST_F(ResumeTest, FullSegmentsAreWrittenOnceAndLinked) {
 
   ReplayBuffer restored(options);
   const auto last = write("d");
+  EXPECT_NEAR(static_cast<double>(written), (5500 - 5120) * transition_bytes, 20'000) << "nothing was new";
   RestoreReplay(temporary_.path() / "d", last, replay.added(), replay.size(), 1, restored);
   ASSERT_EQ(restored.size(), replay.size());
   for (std::int64_t i = 0; i < replay.size(); ++i) {
