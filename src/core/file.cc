@@ -157,6 +157,12 @@ void WriteFileWhole(const fs::path& path, std::string_view bytes) {
   SyncFolder(ParentOf(path));
 }
 
+void WriteFile(const fs::path& path, std::string_view bytes) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_TRUNC, "create");
+  if (const int reason = WriteAll(file.get(), bytes); reason != 0) Fail(path, "write", reason);
+  file.Close();
+}
+
 WholeFolder::WholeFolder(fs::path final_path)
     : final_path_(std::move(final_path)), temporary_path_(TemporaryPathFor(final_path_)) {
   RemoveTree(temporary_path_);
@@ -170,7 +176,6 @@ WholeFolder::~WholeFolder() {
 
 void WholeFolder::Commit() {
   METRONOME_CHECK(leftover_ == temporary_path_);
-  // WriteFileWhole() has flushed the files; here the names, and anything written by other means.
   std::error_code error;
   for (fs::recursive_directory_iterator entry(temporary_path_, error), end; entry != end;
        entry.increment(error)) {
@@ -269,7 +274,7 @@ void AppendFile::Write() {
 void LinkOrCopyFile(const fs::path& from, const fs::path& to) {
   if (file_calls.link(from.c_str(), to.c_str()) == 0) return;
   if (errno == ENOENT || errno == EEXIST) Fail(to, "link", errno);
-  WriteFileWhole(to, ReadFile(from));
+  WriteFile(to, ReadFile(from));
 }
 
 void RemoveFolder(const fs::path& path) {

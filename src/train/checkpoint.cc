@@ -328,14 +328,14 @@ std::int64_t WriteCheckpoint(const fs::path& folder, Learner& learner, const Gam
   WholeFolder writing(folder);
   std::vector<CheckpointPart> parts;
   for (const auto& [name, content] : files) {
-    WriteFileWhole(writing.path() / name, content);
+    WriteFile(writing.path() / name, content);
     parts.push_back({name, static_cast<std::int64_t>(content.size()), Checksum(content)});
   }
   if (replay != nullptr) {
     for (const CheckpointPart& part : replay->Write(writing.path(), folder)) parts.push_back(part);
   }
   const std::string manifest = MakeManifest(parts);
-  WriteFileWhole(writing.path() / kManifest, manifest);
+  WriteFile(writing.path() / kManifest, manifest);
   writing.Commit();
   auto bytes = static_cast<std::int64_t>(manifest.size());
   for (const CheckpointPart& part : parts) bytes += part.bytes;

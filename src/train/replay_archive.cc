@@ -217,7 +217,7 @@ std::vector<CheckpointPart> ReplayArchive::Write(const fs::path& folder, const f
     } else {
       const std::string bytes = SerializeSegment(replay_, std::max(start, oldest), std::min(end, added));
       part = {SegmentName(std::max(start, oldest)), static_cast<std::int64_t>(bytes.size()), Checksum(bytes)};
-      WriteFileWhole(folder / part.name, bytes);
+      WriteFile(folder / part.name, bytes);
     }
     if (end <= added) full[part.name] = part;
     parts.push_back(part);

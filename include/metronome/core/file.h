@@ -20,6 +20,10 @@ std::string ReadFile(const std::filesystem::path& path, std::int64_t max_bytes =
 /// the disk with its folder, then renamed. An older file of that name stays until the new one is complete.
 void WriteFileWhole(const std::filesystem::path& path, std::string_view bytes);
 
+/// Writes a new file into a WholeFolder: nobody sees it before Commit(), which brings it to the disk with the
+/// rest, much faster than one by one.
+void WriteFile(const std::filesystem::path& path, std::string_view bytes);
+
 /// A folder that under its final name is always whole or absent. Fill path(), then Commit(). Without a
 /// Commit() the destructor removes what was written; what a killed process left behind starts with
 /// kTemporaryPrefix and is removed by RemoveTemporaries().
@@ -98,7 +102,7 @@ class AppendFile {
 };
 
 /// Makes `to` a second name of the file `from` (a hard link), or a copy of it where the file system has no
-/// such names. For files that never change. `to` must not exist.
+/// such names, as WriteFile() writes it. For files that never change. `to` must not exist.
 void LinkOrCopyFile(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// Removes a folder and what is in it. It first takes a temporary name, so under its own it is never half
