@@ -72,7 +72,12 @@ void QSamples::Add(std::span<const float> q_values) {
   ++held_;
 }
 
-void RunCurves::Start(const RunRequest& request, std::int64_t step, std::int64_t now) {
+void RunCurves::Start(const RunRequest& request, const Trainer& trainer, std::int64_t now) {
+  const std::int64_t step = trainer.steps();
+  for (const NamedTensor& tensor : trainer.learner().tensors()) {
+    weight_tags_.push_back("weights/" + tensor.name);
+  }
+  for (const ActionSpec& action : trainer.game_spec().actions) q_tags_.push_back("q/" + action.name);
   if (step == 0) {
     writer_.AddHyperparameters(request.hyperparameters, kMetrics);
   } else {
@@ -143,15 +148,15 @@ void RunCurves::Evaluated(Trainer& trainer, const EvaluationResult& result, cons
   points.Add("eval/max_return", result.max);
   writer_.AddScalars(step, points.all());
   const std::span<const float> weights = trainer.learner().online();
-  for (const NamedTensor& tensor : trainer.learner().tensors()) {
-    writer_.AddHistogram(
-        "weights/" + tensor.name, step,
-        weights.subspan(static_cast<std::size_t>(tensor.offset), static_cast<std::size_t>(tensor.size)));
+  const std::span<const NamedTensor> tensors = trainer.learner().tensors();
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    writer_.AddHistogram(weight_tags_[i], step,
+                         weights.subspan(static_cast<std::size_t>(tensors[i].offset),
+                                         static_cast<std::size_t>(tensors[i].size)));
   }
-  const std::vector<ActionSpec>& actions = trainer.game_spec().actions;
-  for (std::size_t i = 0; i < actions.size(); ++i) {
+  for (std::size_t i = 0; i < q_tags_.size(); ++i) {
     const std::span<const float> values = q_samples.values(static_cast<std::int64_t>(i));
-    if (!values.empty()) writer_.AddHistogram("q/" + actions[i].name, step, values);
+    if (!values.empty()) writer_.AddHistogram(q_tags_[i], step, values);
   }
 }
 

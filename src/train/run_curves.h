@@ -44,15 +44,15 @@ class QSamples : public QObserver {
 ///   each kWindowSteps environment steps time/*, memory/resident_mib, replay/size
 ///   each start                          the configuration as text; the first also the settings, for
 ///   comparison
-/// Allocates nothing but in Evaluated(), Start() and End().
+/// Allocates nothing but in Start() and End().
 class RunCurves {
  public:
   static constexpr std::int64_t kWindowSteps = 1000;
 
   explicit RunCurves(const std::filesystem::path& folder) : writer_(folder) {}
 
-  /// `step` is where this process begins, 0 in a new run; `now` as MonotonicNanoseconds().
-  void Start(const RunRequest& request, std::int64_t step, std::int64_t now);
+  /// Where this process begins, at step 0 in a new run; `now` as MonotonicNanoseconds().
+  void Start(const RunRequest& request, const Trainer& trainer, std::int64_t now);
   void AddStep(const Trainer& trainer, const Trainer::StepReport& report, std::int64_t now);
   void EpisodeEnded(std::int64_t step, const FinishedEpisode& episode);
   /// Throws Error (kNonFinite) when a weight or Q-value is not finite.
@@ -65,6 +65,9 @@ class RunCurves {
   void WriteWindow(const Trainer& trainer, std::int64_t now);
 
   TensorboardWriter writer_;
+  // Made once: evaluations, of which a run may have thousands, leave the heap as it is.
+  std::vector<std::string> weight_tags_;
+  std::vector<std::string> q_tags_;
   StepStatistics window_;  // of the steps since window_start_
   std::int64_t window_start_ = 0;
   std::int64_t window_steps_ = 0;

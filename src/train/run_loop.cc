@@ -167,7 +167,7 @@ bool RunLoop::Step() {
     start_ = last_flush_ = rate_time_ = MonotonicNanoseconds();
     rate_step_ = trainer_.steps();
     LogStart();
-    if (curves_) curves_->Start(request_, starting_point_.step, start_);
+    if (curves_) curves_->Start(request_, trainer_, start_);
     if (evaluation_due_ && config_.eval.period > 0) EvaluateNow();
   }
   if (trainer_.steps() >= config_.train.steps || reached_stop_return_ || StopSignal::received() != 0)

@@ -198,10 +198,10 @@ TEST_F(RunTest, EventFilesStayWithinTheStatedSize) {
   const auto episodes = static_cast<double>(ReadTable(request_.folder / "episodes.csv").size() - 1);
   ASSERT_GT(episodes, 1000.0);
   const auto bytes = static_cast<double>(fs::file_size(EventFile(request_.folder)));
-  // docs/reading-a-run.md: 180 bytes an episode, 600 every 1,000 steps, 4 KiB and 650 for each weight tensor
-  // and action an evaluation, 64 KiB at the start.
+  // docs/reading-a-run.md: 180 bytes an episode, 520 every 1,000 steps, 140 and 620 for each weight tensor
+  // and action an evaluation, 16 KB and the configuration at the start.
   const double evaluations = 4.0;
-  EXPECT_LT(bytes, 180.0 * episodes + 600.0 * 40.0 + evaluations * (4096.0 + 6 * 650.0) + 65536.0);
+  EXPECT_LT(bytes, 180.0 * episodes + 520.0 * 40.0 + evaluations * (140.0 + 6 * 620.0) + 16000.0);
   EXPECT_GT(bytes, 150.0 * episodes) << "each episode has its points";
 }
 
