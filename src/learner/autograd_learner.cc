@@ -35,7 +35,7 @@ torch::nn::Sequential MakeModule(const NetworkSpec& spec) {
         torch::nn::Conv2dOptions(shape.channels, shape.filters, shape.kernel).stride(shape.stride)));
     module->push_back(torch::nn::ReLU());
   }
-  if (!spec.layers.conv.empty()) module->push_back(torch::nn::Flatten());
+  if (spec.observation_shape.size() > 1) module->push_back(torch::nn::Flatten());
   const std::vector<DenseShape> shapes = DenseShapes(spec);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     module->push_back(torch::nn::Linear(shapes[i].inputs, shapes[i].outputs));
