@@ -13,4 +13,11 @@ macro(metronome_find_torch directory)
     list(PREPEND CMAKE_PREFIX_PATH "${torch_prefix}")
   endforeach()
   find_package(Torch REQUIRED NO_DEFAULT_PATH PATHS "${directory}")
+  # A CUDA build in a Python environment has NVIDIA's libraries beside it, and finds them when it is loaded. The
+  # linker must look there too, or it takes the toolkit's, which may be older.
+  get_filename_component(torch_packages "${directory}/../../../.." ABSOLUTE)
+  file(GLOB torch_nvidia_folders "${torch_packages}/nvidia/*/lib")
+  foreach(folder IN LISTS torch_nvidia_folders)
+    set_property(TARGET torch APPEND PROPERTY INTERFACE_LINK_OPTIONS "-Wl,-rpath-link,${folder}")
+  endforeach()
 endmacro()

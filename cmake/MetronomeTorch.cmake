@@ -1,6 +1,8 @@
 # Finds libtorch and the BLAS. Defines
 #   metronome_torch   libtorch with its include folders (as system headers), compile flags and run path
 #   metronome_blas    OpenBLAS or Accelerate; cblas.h where there is one
+#   METRONOME_TORCH_HAS_CUDA   whether the learner is built for CUDA as well: this libtorch is, and the CUDA toolkit
+#                              is there (METRONOME_CUDA=OFF: not then either)
 #   METRONOME_TORCH_DESCRIPTION   "1.13.0 from the system, /usr/lib/cmake/Torch"
 #
 # libtorch is taken from the first of these places that has one:
@@ -12,6 +14,7 @@
 # doesn't fit stops the configuration; one that was merely found is passed over, with the reason.
 
 option(METRONOME_TORCH_PYTHON "Use the libtorch of the Python environment's torch package, where there is one" ON)
+option(METRONOME_CUDA "Build for CUDA where libtorch was and the CUDA toolkit is there" ON)
 
 include(MetronomeFindTorch)
 
@@ -192,7 +195,21 @@ function(metronome_add_torch)
     target_compile_options(metronome_torch INTERFACE ${flags})
   endif()
 
+  # Debian has CUDA's headers of libtorch, but no CUDA in it: so the library is asked, not the headers.
+  set(has_cuda FALSE)
+  if(METRONOME_CUDA AND TARGET torch_cuda)
+    find_package(CUDAToolkit QUIET)
+    if(TARGET CUDA::cudart)
+      set(has_cuda TRUE)
+      target_link_libraries(metronome_torch INTERFACE CUDA::cudart)
+    endif()
+  endif()
+  set(METRONOME_TORCH_HAS_CUDA ${has_cuda} PARENT_SCOPE)
+
   set(description "${Torch_VERSION} ${origin}, ${directory}")
+  if(has_cuda)
+    string(APPEND description ", with CUDA ${CUDAToolkit_VERSION}")
+  endif()
   message(STATUS "libtorch ${description}")
   set(METRONOME_TORCH_DESCRIPTION "${description}" PARENT_SCOPE)
 endfunction()

@@ -16,6 +16,7 @@ Agent LoadAgent(const std::filesystem::path& path) {
   // One observation at a time: neither a batch nor another device than the processor would be of use.
   LearnerConfig learner = agent.config.learner;
   learner.engine = Engine::kStatic;
+  learner.ops = Ops::kAuto;
   learner.batch_size = 1;
   Rng unused_weights(0);
   agent.learner = MakeLearner(agent.network, learner, {.name = "cpu", .threads = 1}, unused_weights);

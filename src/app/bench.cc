@@ -11,6 +11,7 @@
 #include "app/commands.h"
 #include "metronome/core/allocation_counter.h"
 #include "metronome/core/clock.h"
+#include "metronome/core/error.h"
 #include "metronome/core/hash.h"
 #include "metronome/core/histogram.h"
 #include "metronome/core/rng.h"
@@ -42,6 +43,15 @@ struct Timing {
   double per_second = 0.0;
 };
 
+/// A step of the learner alone, an update and an act, on one device.
+struct DeviceRate {
+  std::string name;   // "cpu, generic"
+  std::string fault;  // why there is no rate, or ""
+  Timing step;
+  double uploads = 0.0;     // a step
+  double read_backs = 0.0;  // a step
+};
+
 struct Report {
   std::vector<GameRate> games;
   GameRate configured_game;
@@ -58,6 +68,7 @@ struct Report {
   Timing static_update;
   Timing autograd_update;
   double checks_us = 0.0;  // that a step's numbers are finite
+  std::vector<DeviceRate> devices;
   int threads = 1;
   double flops_per_update = 0.0;
   double peak_flops = 0.0;  // of a large matrix product with these threads
@@ -123,11 +134,48 @@ Timing Measure(const std::function<void()>& work) {
 Timing MeasureUpdates(const NetworkSpec& network, LearnerConfig learner_config, const DeviceConfig& device,
                       Engine engine, const ReplayBuffer& replay) {
   learner_config.engine = engine;
+  learner_config.ops = Ops::kAuto;
   Rng weights(kSeed, "weights");
-  const std::unique_ptr<Learner> learner = MakeLearner(network, learner_config, device, weights);
+  const std::unique_ptr<Learner> learner =
+      MakeLearner(network, learner_config, {"cpu", device.threads}, weights);
   Rng sampling(kSeed, "bench sampling");
   replay.Sample(sampling, learner->batch());
   return Measure([&learner] { learner->Update(); });
+}
+
+/// The static engine on every device found, and with both kinds of ops on the processor.
+std::vector<DeviceRate> MeasureDevices(const NetworkSpec& network, LearnerConfig learner_config, int threads,
+                                       const ReplayBuffer& replay) {
+  learner_config.engine = Engine::kStatic;
+  std::vector<DeviceRate> rates;
+  for (const std::string& device : DevicesFound()) {
+    for (const Ops ops : {Ops::kFused, Ops::kGeneric}) {
+      if (ops == Ops::kFused && device != "cpu") continue;
+      learner_config.ops = ops;
+      DeviceRate rate;
+      rate.name = DeviceDescription(device) + (ops == Ops::kFused ? ", fused" : ", generic");
+      try {
+        Rng weights(kSeed, "weights");
+        const std::unique_ptr<Learner> learner =
+            MakeLearner(network, learner_config, {device, threads}, weights);
+        Rng sampling(kSeed, "bench sampling");
+        replay.Sample(sampling, learner->batch());
+        const std::size_t size = learner->batch().observations.size() / learner->batch().rewards.size();
+        const std::vector<float> observation(size, 0.5f);
+        std::vector<float> q_values(static_cast<std::size_t>(network.num_actions));
+        const TransferCounts before = learner->transfers();
+        const std::int64_t updates = learner->updates();
+        rate.step = Measure([&] { learner->UpdateAndQValues(observation, q_values); });
+        const auto steps = static_cast<double>(learner->updates() - updates);
+        rate.uploads = static_cast<double>(learner->transfers().uploads - before.uploads) / steps;
+        rate.read_backs = static_cast<double>(learner->transfers().read_backs - before.read_backs) / steps;
+      } catch (const Error& error) {
+        rate.fault = error.what();
+      }
+      rates.push_back(std::move(rate));
+    }
+  }
+  return rates;
 }
 
 void MeasureSteps(Trainer& trainer, Report& report) {
@@ -204,6 +252,7 @@ Report MeasureAll(RunConfig config) {
       MeasureUpdates(network, config.learner, config.device, Engine::kStatic, trainer.replay());
   report.autograd_update =
       MeasureUpdates(network, config.learner, config.device, Engine::kAutograd, trainer.replay());
+  report.devices = MeasureDevices(network, config.learner, report.threads, trainer.replay());
   return report;
 }
 
@@ -280,6 +329,16 @@ void PrintText(const RunConfig& config, const Report& report) {
               report.autograd_update.median_us,
               report.autograd_update.median_us / report.static_update.median_us,
               report.static_update.median_us);
+  std::printf("\ndevices: an update and an act at once, by the static engine\n");
+  for (const DeviceRate& rate : report.devices) {
+    if (rate.fault.empty()) {
+      std::printf("  %-24s  median %8.2f us   p99 %8.2f us   %10.0f /s   %.2f uploads, %.2f read-backs\n",
+                  rate.name.c_str(), rate.step.median_us, rate.step.p99_us, rate.step.per_second,
+                  rate.uploads, rate.read_backs);
+    } else {
+      std::printf("  %-24s  %s\n", rate.name.c_str(), rate.fault.c_str());
+    }
+  }
   std::printf("\nhash of everything simulated: %s\n", Hexadecimal(report.hash).c_str());
 }
 
@@ -330,6 +389,18 @@ void PrintJson(const RunConfig& config, const Report& report) {
   learning["static_update"] = ToJson(report.static_update);
   learning["autograd_update"] = ToJson(report.autograd_update);
   learning["autograd_over_static"] = report.autograd_update.median_us / report.static_update.median_us;
+  learning["devices"] = nlohmann::ordered_json::array();
+  for (const DeviceRate& rate : report.devices) {
+    nlohmann::ordered_json row = {{"device", rate.name}};
+    if (rate.fault.empty()) {
+      row["step"] = ToJson(rate.step);
+      row["uploads_per_step"] = rate.uploads;
+      row["read_backs_per_step"] = rate.read_backs;
+    } else {
+      row["fault"] = rate.fault;
+    }
+    learning["devices"].push_back(std::move(row));
+  }
   std::printf("%s\n", json.dump(2).c_str());
 }
 

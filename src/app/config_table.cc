@@ -326,6 +326,11 @@ std::vector<ConfigKey> MakeKeys() {
                        "How an update is computed: the static plan, or autograd, the slow oracle that it is "
                        "tested against."),
               &RunConfig::learner, &LearnerConfig::engine, {"static", "autograd"}));
+  add(EnumKey(
+      Describe("learner.ops", "",
+               "Ops of the static engine: fused ones for the cpu, generic ones for every device; auto is "
+               "fused on the cpu and generic elsewhere."),
+      &RunConfig::learner, &LearnerConfig::ops, {"auto", "fused", "generic"}));
   add(IntegerKey(Describe("learner.batch_size", "transitions", "Transitions of one update."),
                  &RunConfig::learner, &LearnerConfig::batch_size, 1, kLargestBatch));
   add(FloatKey(Describe("learner.discount", "", "Gamma: what a reward one step later is worth now."),

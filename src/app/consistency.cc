@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/config_table.h"
@@ -78,6 +79,24 @@ std::string ConvolutionFault(const NetworkConfig& network, const ObservationSpec
   return "";
 }
 
+std::vector<std::string> SettleDevice(const RunConfig& saved, const std::string& saved_device,
+                                      const std::vector<std::string>& found, RunConfig& config) {
+  const std::string rounding = "; from here on it is the run that did not move but for rounding";
+  std::vector<std::string> notes;
+  if (saved.learner.ops != config.learner.ops) notes.push_back("learner.ops has changed" + rounding);
+  if (saved_device.empty() || config.device.name == saved_device) return notes;
+  const bool is_there = std::find(found.begin(), found.end(), saved_device) != found.end();
+  const bool has_ops = saved_device == "cpu" || config.learner.ops != Ops::kFused;
+  if (config.device.name == "auto" && is_there && has_ops) {
+    config.device.name = saved_device;
+    return notes;
+  }
+  notes.push_back("the run was on " + saved_device + (is_there ? "" : ", which is not here,") +
+                  " and moves to " +
+                  (config.device.name == "auto" ? "the fastest device here" : config.device.name) + rounding);
+  return notes;
+}
+
 void CheckConsistency(const RunConfig& config, const std::map<std::string, std::string>& origins) {
   const Checker checker(config, origins);
   if (config.learner.batch_size > config.replay.capacity) {
@@ -92,6 +111,16 @@ void CheckConsistency(const RunConfig& config, const std::map<std::string, std::
     checker.Refuse({"train.steps", "replay.warmup", "train.update_period"},
                    "the first update would come after " + std::to_string(FirstUpdateStep(config)) +
                        " steps, so this run would learn nothing");
+  }
+  const bool names_another_device = config.device.name != "auto" && config.device.name != "cpu";
+  if (config.learner.engine == Engine::kAutograd && names_another_device) {
+    checker.Refuse({"learner.engine", "device.name"}, "the autograd engine computes on the cpu only");
+  }
+  if (config.learner.engine == Engine::kAutograd && config.learner.ops != Ops::kAuto) {
+    checker.Refuse({"learner.engine", "learner.ops"}, "only the static engine has a choice of ops");
+  }
+  if (config.learner.ops == Ops::kFused && names_another_device) {
+    checker.Refuse({"learner.ops", "device.name"}, "the fused ops are for the cpu only");
   }
   if (config.exploration.epsilon_end > config.exploration.epsilon_start) {
     checker.Refuse({"exploration.epsilon_end", "exploration.epsilon_start"},

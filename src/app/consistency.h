@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "metronome/train/config.h"
 
@@ -17,6 +18,13 @@ void CheckConsistency(const RunConfig& config, const std::map<std::string, std::
 /// Why a network can't see such observations: convolutions without a grid, or a kernel larger than the grid
 /// that it gets. Empty when it can.
 std::string ConvolutionFault(const NetworkConfig& network, const ObservationSpec& observation);
+
+/// Where a run goes on that was on `saved_device` ("" when its checkpoint doesn't say), with `found` here:
+/// one whose device is chosen by measurement stays where it was, if it can. Another measurement could come
+/// out otherwise, and the run would not be the one that was never stopped. Sets config.device.name; returns
+/// what is to be told, where something changes that only rounding shows.
+std::vector<std::string> SettleDevice(const RunConfig& saved, const std::string& saved_device,
+                                      const std::vector<std::string>& found, RunConfig& config);
 
 }  // namespace metronome
 

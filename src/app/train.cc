@@ -4,11 +4,13 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "app/commands.h"
 #include "app/config_table.h"
+#include "app/consistency.h"
 #include "app/train_request.h"
 #include "app/train_seeds.h"
 #include "metronome/core/error.h"
@@ -114,11 +116,11 @@ void CheckMachine(const EffectiveConfig& effective, const std::filesystem::path&
 
 namespace {
 
-/// Whether a run that goes on may do so with another value: what decides how long it runs and what it tells,
-/// and nothing that decides how it learns.
+/// Whether a run that goes on may do so with another value: what decides how long it runs, what it tells and
+/// where it computes, and nothing that decides how it learns.
 bool MayChange(const ConfigKey& key) {
-  return key.full_name() == "train.steps" || key.section == "eval" || key.section == "checkpoint" ||
-         key.section == "log";
+  return key.full_name() == "train.steps" || key.full_name() == "learner.ops" || key.section == "eval" ||
+         key.section == "checkpoint" || key.section == "log" || key.section == "device";
 }
 
 /// Refuses the first key whose value differs from the run's own, but for those that may.
@@ -135,9 +137,10 @@ void CheckUnchanged(const RunConfig& saved, const EffectiveConfig& effective) {
     const std::string before = text(key.value(saved));
     const std::string now = text(key.value(effective.config));
     if (before == now || MayChange(key)) continue;
-    throw Error(ExitCode::kUsage, OriginOf(effective, key.full_name()) + key.full_name() + ": the run has " +
-                                      before + " and can't go on with " + now +
-                                      "; train.steps, [eval], [checkpoint] and [log] may change");
+    throw Error(ExitCode::kUsage,
+                OriginOf(effective, key.full_name()) + key.full_name() + ": the run has " + before +
+                    " and can't go on with " + now +
+                    "; train.steps, learner.ops, [eval], [checkpoint], [device] and [log] may change");
   }
 }
 
@@ -210,7 +213,11 @@ int ResumeTrain(const TrainOptions& options) {
                                       " steps; to go on, raise the total with --steps");
   }
   CheckMachine(effective, folder);
-  return ResumeTraining(MakeRequest(effective, options, folder), checkpoint, notes);
+  RunRequest request = MakeRequest(effective, options, folder);
+  for (std::string& note : SettleDevice(saved, checkpoint.state.device, DevicesFound(), request.config)) {
+    notes.push_back(std::move(note));
+  }
+  return ResumeTraining(request, checkpoint, notes);
 }
 
 }  // namespace

@@ -180,6 +180,7 @@ CheckpointState ParseState(const std::string& text, const fs::path& path) {
     state.best_step = GetCount(object, "best_step", path);
   }
   if (object.contains("evaluation_due")) state.evaluation_due = Get<bool>(object, "evaluation_due", path);
+  if (object.contains("device")) state.device = Get<std::string>(object, "device", path);
   const json streams = Get<json::object_t>(object, "streams", path);
   for (const auto& [name, value] : streams.items()) {
     if (!value.is_string()) Bad(path, "stream \"" + name + "\" has the wrong type");
@@ -207,6 +208,7 @@ std::string SpellState(const CheckpointState& state) {
   json object = {{"step", state.trainer.steps},        {"episodes", state.trainer.episodes},
                  {"updates", state.updates},           {"target_syncs", state.target_syncs},
                  {"wall_seconds", state.wall_seconds}, {"streams", state.trainer.streams}};
+  if (!state.device.empty()) object["device"] = state.device;
   if (state.best_mean) {
     object["best_mean"] = *state.best_mean;
     object["best_step"] = state.best_step;

@@ -242,6 +242,10 @@ void RunLoop::LogStart() {
   progress_.Info(Format("game %s: observation of %lld, %d actions; network of %lld parameters",
                         game.name.c_str(), static_cast<long long>(game.observation.size()),
                         game.num_actions(), static_cast<long long>(parameters)));
+  for (const std::string& note : trainer_.learner().notes()) {
+    const bool is_warning = note.starts_with("warning: ");
+    is_warning ? progress_.Warn(note.substr(9)) : progress_.Info(note);
+  }
   progress_.Info("learner: " + trainer_.learner().description());
   progress_.Info(Format("replay: %lld transitions, %lld bytes (%s), taken now",
                         static_cast<long long>(trainer_.replay().capacity()),
@@ -401,6 +405,7 @@ CheckpointState RunLoop::State() {
   state.best_step = best_step_;
   state.evaluation_due = evaluation_due_;
   state.wall_seconds = WallSeconds(MonotonicNanoseconds());
+  state.device = trainer_.learner().device();
   return state;
 }
 
@@ -509,6 +514,10 @@ void RunLoop::LogSummary() {
                      ? Format("heap blocks taken in the steps since learning began: %lld",
                               static_cast<long long>(allocations_))
                      : std::string("heap blocks taken in the steps: not counted in this build"));
+  if (const std::optional<DeviceMemory> memory = trainer_.learner().device_memory()) {
+    progress_.Info("memory of " + trainer_.learner().device() + ": " + FormatBytes(memory->in_tensors) +
+                   " in tensors, " + FormatBytes(memory->reserved) + " taken from the driver");
+  }
   const std::optional<FlatnessMonitor::Report> flatness = flatness_.report();
   if (!flatness) {
     progress_.Info("flatness: too few steps of learning to tell");

@@ -105,7 +105,12 @@ Trainer::StepReport Trainer::Step() {
   CountTime(report.times.replay, clock);
 
   if (replay_.size() >= config_.replay.warmup && steps_ % config_.train.update_period == 0) {
-    for (std::int64_t i = 0; i < config_.train.updates_per_period; ++i) UpdateOnce(report.times, clock);
+    // After the last update comes the next action, unless the episode has ended: one trip to the device does
+    // for both.
+    const bool act_too = learner_->saves_a_trip() && !step.ended();
+    for (std::int64_t i = 1; i <= config_.train.updates_per_period; ++i) {
+      UpdateOnce(act_too && i == config_.train.updates_per_period, report.times, clock);
+    }
     report.updated = true;
   }
 
@@ -140,17 +145,20 @@ void Trainer::BeginEpisode() {
 int Trainer::ChooseAction(bool& explored) {
   const auto actions = static_cast<std::int64_t>(q_values_.size());
   explored = exploration_stream_.Uniform() < epsilon_;
+  const bool has_q_values = std::exchange(has_q_values_, false);
   if (explored) {
     return static_cast<int>(exploration_stream_.UniformInt(actions));
   }
-  learner_->QValues(observation_, q_values_);
+  if (!has_q_values) learner_->QValues(observation_, q_values_);
   return static_cast<int>(std::max_element(q_values_.begin(), q_values_.end()) - q_values_.begin());
 }
 
-void Trainer::UpdateOnce(PhaseTimes& times, std::int64_t& clock) {
+void Trainer::UpdateOnce(bool act_too, PhaseTimes& times, std::int64_t& clock) {
   replay_.Sample(sampling_stream_, learner_->batch());
   CountTime(times.replay, clock);
-  const UpdateResult result = learner_->Update();
+  const UpdateResult result =
+      act_too ? learner_->UpdateAndQValues(observation_, q_values_) : learner_->Update();
+  has_q_values_ = act_too;
   CheckUpdate(result);
   ++episode_updates_;
   loss_sum_ += static_cast<double>(result.loss);

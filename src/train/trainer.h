@@ -91,7 +91,8 @@ class Trainer {
  private:
   void BeginEpisode();
   int ChooseAction(bool& explored);
-  void UpdateOnce(PhaseTimes& times, std::int64_t& clock);
+  /// One update; with `act_too`, the Q-values of the latest observation in the same trip to the device.
+  void UpdateOnce(bool act_too, PhaseTimes& times, std::int64_t& clock);
   void CheckFinite(double value, const char* what) const;
   void CheckObservation() const;
   void CheckUpdate(const UpdateResult& result);
@@ -111,6 +112,7 @@ class Trainer {
   Recorder recorder_;               // of the episode in progress
   std::vector<float> observation_;  // the latest
   std::vector<float> q_values_;
+  bool has_q_values_ = false;  // of the latest observation, by the latest weights
   std::int64_t steps_ = 0;
   std::int64_t episodes_ = 0;
   double epsilon_ = 0.0;

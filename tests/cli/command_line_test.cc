@@ -374,6 +374,13 @@ TEST_F(CommandLineTest, BenchMeasuresEveryPhaseAndSimulatesTheSameEachTime) {
     EXPECT_GE(learning[phase]["p99_us"], learning[phase]["median_us"]) << phase;
     EXPECT_GT(learning[phase]["per_second"], 0.0) << phase;
   }
+  // The processor at least, with both kinds of ops.
+  ASSERT_GE(learning["devices"].size(), 2u);
+  EXPECT_EQ(learning["devices"][0]["device"], "cpu, fused");
+  EXPECT_EQ(learning["devices"][0]["uploads_per_step"], 0.0);
+  EXPECT_EQ(learning["devices"][1]["device"], "cpu, generic");
+  EXPECT_EQ(learning["devices"][1]["uploads_per_step"], 1.0);
+  EXPECT_EQ(learning["devices"][1]["read_backs_per_step"], 1.0);
   // A sanitizer's heap can't be counted; then it says so with a null.
   if (!learning["allocations_per_step"].is_null()) {
     EXPECT_EQ(learning["allocations_per_step"], 0.0);

@@ -18,6 +18,7 @@ namespace metronome {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -53,6 +54,7 @@ TEST(ConfigTableTest, HasEveryKeyOfTheDesignWithItsDefault) {
       {"network.hidden", "[128, 128]"},
       {"network.conv", "[]"},
       {"learner.engine", "\"static\""},
+      {"learner.ops", "\"auto\""},
       {"learner.batch_size", "128"},
       {"learner.discount", "0.99"},
       {"learner.learning_rate", "5e-04"},
@@ -108,7 +110,8 @@ TEST(ConfigTableTest, SetsEveryFieldToAValueOfItsOwn) {
       {"game.sutton_barto_reward", "true"},
       {"network.hidden", "[31, 32, 33]"},
       {"network.conv", "[]"},
-      {"learner.engine", "\"autograd\""},
+      {"learner.engine", "\"static\""},  // the other one has no choice of ops
+      {"learner.ops", "\"generic\""},
       {"learner.batch_size", "61"},
       {"learner.discount", "0.91"},
       {"learner.learning_rate", "0.0123"},
@@ -151,7 +154,8 @@ TEST(ConfigTableTest, SetsEveryFieldToAValueOfItsOwn) {
   }
   EXPECT_EQ(read, values);
   // And a few by the field itself.
-  EXPECT_EQ(effective.config.learner.engine, Engine::kAutograd);
+  EXPECT_EQ(effective.config.learner.ops, Ops::kGeneric);
+  EXPECT_EQ(FromText("", {"learner.engine=autograd"}).config.learner.engine, Engine::kAutograd);
   EXPECT_EQ(effective.config.learner.loss, Loss::kMse);
   EXPECT_FALSE(effective.config.learner.double_dqn);
   EXPECT_EQ(effective.config.learner.adam_beta2, 0.82);
@@ -416,6 +420,43 @@ TEST(ConsistencyTest, RefusesAStopThatNoEvaluationCanReach) {
   EXPECT_THAT(Refusal("[eval]\nperiod = 0\nstop_at_return = 475\n"),
               HasSubstr("eval.stop_at_return = 475.0 and eval.period = 0"));
   EXPECT_EQ(Refusal("[eval]\nperiod = 0\n"), "");
+}
+
+TEST(ConsistencyTest, RefusesOpsAndEnginesWhereTheyAreNot) {
+  EXPECT_THAT(RefusalOfSet({"learner.engine=autograd", "device.name=mps"}),
+              HasSubstr("learner.engine = \"autograd\" and device.name = \"mps\": the autograd engine"));
+  EXPECT_THAT(
+      RefusalOfSet({"learner.engine=autograd", "learner.ops=generic"}),
+      HasSubstr("learner.engine = \"autograd\" and learner.ops = \"generic\": only the static engine"));
+  EXPECT_THAT(RefusalOfSet({"learner.ops=fused", "device.name=cuda"}),
+              HasSubstr("learner.ops = \"fused\" and device.name = \"cuda\": the fused ops"));
+}
+
+TEST(SettleDeviceTest, RunThatGoesOnStaysWhereItWasUnlessItIsToldOrCanNot) {
+  const auto settle = [](const std::string& saved_device, const std::string& asked, Ops ops = Ops::kAuto) {
+    RunConfig saved;
+    RunConfig config;
+    config.device.name = asked;
+    config.learner.ops = ops;
+    const std::vector<std::string> notes = SettleDevice(saved, saved_device, {"cpu", "mps"}, config);
+    return std::pair(config.device.name, notes);
+  };
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(settle("mps", "auto"), std::pair(std::string("mps"), Notes{}));
+  EXPECT_EQ(settle("cpu", "auto"), std::pair(std::string("cpu"), Notes{}));
+  EXPECT_EQ(settle("cpu", "cpu"), std::pair(std::string("cpu"), Notes{}));
+  EXPECT_EQ(settle("", "auto"), std::pair(std::string("auto"), Notes{}))
+      << "a checkpoint of an older version";
+  EXPECT_EQ(settle("mps", "cpu").first, "cpu");
+  EXPECT_THAT(settle("mps", "cpu").second, ElementsAre(StartsWith("the run was on mps and moves to cpu; ")));
+  EXPECT_EQ(settle("cuda", "auto").first, "auto");
+  EXPECT_THAT(
+      settle("cuda", "auto").second,
+      ElementsAre(StartsWith("the run was on cuda, which is not here, and moves to the fastest device")));
+  EXPECT_EQ(settle("mps", "auto", Ops::kFused).first, "auto");
+  EXPECT_THAT(
+      settle("mps", "auto", Ops::kFused).second,
+      ElementsAre(StartsWith("learner.ops has changed"), StartsWith("the run was on mps and moves to")));
 }
 
 TEST(ConsistencyTest, RefusesConvolutionsWithoutAGrid) {

@@ -542,6 +542,37 @@ TEST_F(ResumeTest, WhatDecidesHowItLearnsCantChange) {
   EXPECT_THAT(Numbered(folder_.path() / "run"), ElementsAre(4100));
 }
 
+TEST_F(ResumeTest, RunMovesBetweenDevicesAndOpsAndTellsSo) {
+  Train("run");
+  // Another number of threads changes nothing, and needs no word.
+  ProgramResult result = Run({"train", "--resume", "run", "--steps", "4100", "--threads", "2"});
+  EXPECT_EQ(result.code, 0) << result.error;
+  EXPECT_EQ(ReadText(folder_.path() / "run" / "log.txt").find("but for rounding"), std::string::npos);
+  // There and back.
+  for (const auto& [steps, ops] : {std::pair("4200", "generic"), {"4300", "fused"}}) {
+    result = Run({"train", "--resume", "run", "--steps", steps, "--device", "cpu", "--set",
+                  std::string("learner.ops=") + ops});
+    EXPECT_EQ(result.code, 0) << result.error;
+    const std::string log = ReadText(folder_.path() / "run" / "log.txt");
+    EXPECT_THAT(log.substr(log.find("goes on from step")),
+                HasSubstr(std::string(ops) == "generic" ? "generic ops" : "static engine, cpu"));
+    EXPECT_THAT(
+        log,
+        HasSubstr("learner.ops has changed; from here on it is the run that did not move but for rounding"));
+  }
+  EXPECT_THAT(Numbered(folder_.path() / "run"), ElementsAre(4200, 4300));
+  EXPECT_THAT(ReadText(folder_.path() / "run" / "checkpoints" / "4300" / "state.json"),
+              HasSubstr("\"device\""));
+}
+
+TEST_F(ResumeTest, DeviceThatIsNotThereIsRefusedForARunThatGoesOnToo) {
+  const std::string devices = Run({"--version"}).output;
+  if (devices.find("cuda") != std::string::npos) GTEST_SKIP() << "there is cuda here";
+  Train("run");
+  EXPECT_THAT(Refusal({"train", "--resume", "run", "--steps", "5000", "--device", "cuda"}, 5),
+              HasSubstr("device.name = \"cuda\": there is no such device here"));
+}
+
 TEST_F(ResumeTest, FolderThatHoldsNoRunIsRefusedInOneLine) {
   Refusal({"train", "--resume", "nowhere"}, 1);
   fs::create_directories(folder_.path() / "empty");

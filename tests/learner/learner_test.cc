@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "learner/autograd_learner.h"
+#include "learner/learner_cases.h"
 #include "learner/network.h"
 #include "learner/static_learner.h"
+#include "learner/tensor_learner.h"
 #include "metronome/core/error.h"
 #include "metronome/learner/device.h"
 #include "support/allocation_counter.h"
@@ -21,36 +23,29 @@ namespace {
 
 using Hidden = std::vector<std::int64_t>;
 
+/// Every way to the same update.
+enum class Kind { kStatic, kGeneric, kCareful, kAutograd };
+
+std::string NameOf(Kind kind) {
+  const char* const names[] = {"Static", "Generic", "Careful", "Autograd"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 NetworkSpec Network(std::int64_t observation, Hidden hidden, std::int64_t actions) {
-  NetworkSpec spec;
-  spec.observation_shape = {observation};
-  spec.num_actions = actions;
-  spec.layers.hidden = std::move(hidden);
-  return spec;
+  return VectorNetwork(observation, std::move(hidden), actions);
 }
 
-std::unique_ptr<Learner> Make(Engine engine, const NetworkSpec& spec, const LearnerConfig& config,
+std::unique_ptr<Learner> Make(Kind kind, const NetworkSpec& spec, const LearnerConfig& config,
                               std::span<const float> weights, int threads = 1) {
-  if (engine == Engine::kAutograd) return MakeAutogradLearner(spec, config, 1, weights);
-  return std::make_unique<StaticLearner>(spec, config, threads, weights);
+  if (kind == Kind::kAutograd) return MakeAutogradLearner(spec, config, 1, weights);
+  if (kind == Kind::kStatic) return std::make_unique<StaticLearner>(spec, config, threads, weights);
+  return MakeTensorLearner(spec, config, {.careful = kind == Kind::kCareful}, weights);
 }
 
-/// Fills the batch with random transitions, some of them terminal.
-void FillBatch(const BatchView& batch, std::int64_t actions, Rng& rng) {
-  for (float& value : batch.observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
-  for (float& value : batch.next_observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
-  for (std::int32_t& action : batch.actions) action = static_cast<std::int32_t>(rng.UniformInt(actions));
-  for (float& reward : batch.rewards) reward = static_cast<float>(rng.Uniform(-3.0, 3.0));
-  for (float& discount : batch.discounts) discount = rng.UniformInt(5) == 0 ? 0.0f : 0.9f;
-}
-
-std::vector<float> Copy(std::span<const float> values) { return {values.begin(), values.end()}; }
-
-class BothEnginesTest : public testing::TestWithParam<Engine> {};
-INSTANTIATE_TEST_SUITE_P(Engines, BothEnginesTest, testing::Values(Engine::kStatic, Engine::kAutograd),
-                         [](const auto& param) {
-                           return param.param == Engine::kStatic ? "Static" : "Autograd";
-                         });
+class EveryEngineTest : public testing::TestWithParam<Kind> {};
+INSTANTIATE_TEST_SUITE_P(Engines, EveryEngineTest,
+                         testing::Values(Kind::kStatic, Kind::kGeneric, Kind::kCareful, Kind::kAutograd),
+                         [](const auto& param) { return NameOf(param.param); });
 
 // One input, no hidden layer, two actions: Q(s, a) = w_a s + b_a, small enough to do on paper.
 // Online w = (1, 2), b = (0, 0.5); target w = (3, -1), b = (0.5, 1).
@@ -61,7 +56,7 @@ struct PaperCase {
     config.max_gradient_norm = 0.0;
     config.target_update_period = 1000;
   }
-  std::unique_ptr<Learner> MakeAndFill(Engine engine) const {
+  std::unique_ptr<Learner> MakeAndFill(Kind engine) const {
     const std::vector<float> online = {1.0f, 2.0f, 0.0f, 0.5f};
     const std::vector<float> target = {3.0f, -1.0f, 0.5f, 1.0f};
     const std::vector<float> zeros(4);
@@ -79,7 +74,7 @@ struct PaperCase {
   LearnerConfig config;
 };
 
-TEST_P(BothEnginesTest, DoubleDqnWithHuberIsAsOnPaper) {
+TEST_P(EveryEngineTest, DoubleDqnWithHuberIsAsOnPaper) {
   // Row 0: online at s' = 2: (2, 4.5), so action 1; target there: -1 * 2 + 1 = -1. y = 1 + 0.5 * -1 = 0.5.
   // Q(1, 0) = 1, error 0.5, loss 0.125, dQ = 0.5 / 2 = 0.25.
   // Row 1: y = -2. Q(-1, 1) = -1.5, error 0.5, loss 0.125, dQ = 0.25.
@@ -101,7 +96,7 @@ TEST_P(BothEnginesTest, DoubleDqnWithHuberIsAsOnPaper) {
   EXPECT_EQ(learner->target_syncs(), 0);
 }
 
-TEST_P(BothEnginesTest, PlainDqnWithMseIsAsOnPaper) {
+TEST_P(EveryEngineTest, PlainDqnWithMseIsAsOnPaper) {
   // Row 0: target at s' = 2: (6.5, -1), max 6.5, y = 1 + 0.5 * 6.5 = 4.25. error 1 - 4.25 = -3.25,
   // loss 10.5625, dQ = 2 * -3.25 / 2 = -3.25.  Row 1 as above: error 0.5, loss 0.25, dQ = 0.5.
   // Gradient: w0 = -3.25, w1 = -0.5, b0 = -3.25, b1 = 0.5. Norm sqrt(2 * 10.5625 + 2 * 0.25) = 4.65027.
@@ -116,7 +111,7 @@ TEST_P(BothEnginesTest, PlainDqnWithMseIsAsOnPaper) {
               testing::Pointwise(testing::FloatNear(1e-5f), std::vector<float>{1.1f, 2.1f, 0.1f, 0.4f}));
 }
 
-TEST_P(BothEnginesTest, HuberIsLinearBeyondOneAndClippingScalesTheGradient) {
+TEST_P(EveryEngineTest, HuberIsLinearBeyondOneAndClippingScalesTheGradient) {
   // As above with Huber: row 0 has error -3.25, loss 2.75, dQ = -0.5; row 1 dQ = 0.25.
   // Gradient (-0.5, -0.25, -0.5, 0.25), norm sqrt(0.625) = 0.790569; clipped to 0.1: times 0.126491.
   PaperCase paper;
@@ -133,7 +128,7 @@ TEST_P(BothEnginesTest, HuberIsLinearBeyondOneAndClippingScalesTheGradient) {
                          std::vector<float>{-0.5f * scale, -0.25f * scale, -0.5f * scale, 0.25f * scale}));
 }
 
-TEST_P(BothEnginesTest, LossIsZeroWhereQEqualsItsTarget) {
+TEST_P(EveryEngineTest, LossIsZeroWhereQEqualsItsTarget) {
   // Q = i for row i and target = i: a (B, B) broadcast would give a mean square of 2730.5.
   LearnerConfig config;
   config.loss = Loss::kMse;
@@ -152,7 +147,7 @@ TEST_P(BothEnginesTest, LossIsZeroWhereQEqualsItsTarget) {
   EXPECT_THAT(Copy(learner->online()), testing::ElementsAre(1.0f, 0.0f));
 }
 
-TEST_P(BothEnginesTest, TargetStaysUntilASyncAndThenEqualsTheOnlineNetwork) {
+TEST_P(EveryEngineTest, TargetStaysUntilASyncAndThenEqualsTheOnlineNetwork) {
   LearnerConfig config;
   config.batch_size = 16;
   config.target_update_period = 10;
@@ -176,7 +171,7 @@ TEST_P(BothEnginesTest, TargetStaysUntilASyncAndThenEqualsTheOnlineNetwork) {
   EXPECT_NE(Copy(learner->target()), Copy(learner->online())) << "one update after the sync";
 }
 
-TEST_P(BothEnginesTest, SoftSyncMovesTheTargetByTheRate) {
+TEST_P(EveryEngineTest, SoftSyncMovesTheTargetByTheRate) {
   LearnerConfig config;
   config.batch_size = 16;
   config.target_update_period = 2;
@@ -197,7 +192,7 @@ TEST_P(BothEnginesTest, SoftSyncMovesTheTargetByTheRate) {
   }
 }
 
-TEST_P(BothEnginesTest, RestoredLearnerGoesOnToTheLastBit) {
+TEST_P(EveryEngineTest, RestoredLearnerGoesOnToTheLastBit) {
   LearnerConfig config;
   config.batch_size = 32;
   config.target_update_period = 7;
@@ -227,7 +222,7 @@ TEST_P(BothEnginesTest, RestoredLearnerGoesOnToTheLastBit) {
   EXPECT_EQ(resumed->target_syncs(), 5);
 }
 
-TEST_P(BothEnginesTest, NonFiniteGradientIsReportedAndNeverReachesTheWeights) {
+TEST_P(EveryEngineTest, NonFiniteGradientIsReportedAndNeverReachesTheWeights) {
   LearnerConfig config;
   config.batch_size = 8;
   const NetworkSpec spec = Network(3, {9}, 2);
@@ -244,7 +239,7 @@ TEST_P(BothEnginesTest, NonFiniteGradientIsReportedAndNeverReachesTheWeights) {
   }
 }
 
-TEST_P(BothEnginesTest, LearnsTheValuesOfATwoStateChain) {
+TEST_P(EveryEngineTest, LearnsTheValuesOfATwoStateChain) {
   // State 0: action 0 stays (reward 0), action 1 goes to state 1 (reward 1). State 1: both actions return to
   // state 0 with reward 2. Discount 0.5. With V0 = max(0.5 V0, 1 + 0.5 V1), V1 = 2 + 0.5 V0: V0 = 8/3, V1 =
   // 10/3.
@@ -315,8 +310,8 @@ TEST(EnginesTest, StaticFollowsAutogradOver200UpdatesForEveryCombinationOfOption
     const NetworkSpec spec = Network(6, one.hidden, 3);
     Rng rng(9);
     const std::vector<float> weights = InitialWeights(spec, rng);
-    const auto hand = Make(Engine::kStatic, spec, config, weights);
-    const auto oracle = Make(Engine::kAutograd, spec, config, weights);
+    const auto hand = Make(Kind::kStatic, spec, config, weights);
+    const auto oracle = Make(Kind::kAutograd, spec, config, weights);
     const std::string name =
         "loss " + std::to_string(static_cast<int>(one.loss)) + " double " + std::to_string(one.double_dqn) +
         " norm " + std::to_string(one.max_gradient_norm) + " rate " + std::to_string(one.target_update_rate) +

@@ -21,7 +21,8 @@ class ProbeGame : public Game {
   ProbeGame(int num_actions, Rules rules) : rules_(std::move(rules)) {
     spec_.name = "probe";
     for (int action = 0; action < num_actions; ++action) {
-      spec_.actions.push_back({"a" + std::to_string(action), {"Key" + std::to_string(action)}});
+      spec_.actions.push_back(
+          {std::string("a") + std::to_string(action), {std::string("Key") + std::to_string(action)}});
     }
     spec_.observation.shape = {2};
     spec_.observation.features = {{"steps", 0.0, 1e9}, {"seed", 0.0, 1000.0}};

@@ -163,17 +163,19 @@ TEST_F(ResumeTest, EveryGameEngineLossAndTeamGoesOnExactly) {
   StopSignal::Install();
   int number = 0;
   for (const GameInfo& game : Games()) {
-    for (const Engine engine : {Engine::kStatic, Engine::kAutograd}) {
+    for (const auto& [engine, ops] : {std::pair(Engine::kStatic, Ops::kFused),
+                                      {Engine::kStatic, Ops::kGeneric},
+                                      {Engine::kAutograd, Ops::kAuto}}) {
       for (const Loss loss : {Loss::kHuber, Loss::kMse}) {
         request_.config.game = MakeGameConfig(game.name);
         request_.config.learner.engine = engine;
+        request_.config.learner.ops = ops;
         request_.config.learner.loss = loss;
         request_.config.train.steps = 400;
         request_.config.device.threads = 1;
         const std::string name = game.name + "-" + std::to_string(++number);
         const fs::path whole = Play(name, {});
-        request_.config.device.threads =
-            engine == Engine::kStatic ? 2 : 1;  // the team's size changes nothing
+        request_.config.device.threads = ops == Ops::kFused ? 2 : 1;  // the team's size changes nothing
         const fs::path stopped = Play(name + "-stopped", {137, 290});
         ExpectSameRun(whole, stopped, name);
       }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -360,6 +361,74 @@ TEST(TrainerTest, StepAllocatesNothingOverManyEpisodes) {
   EXPECT_EQ(count, 0);
   EXPECT_GT(trainer.episodes(), episodes_before + 50);
   EXPECT_EQ(trainer.replay().size(), 1000) << "the ring has wrapped";
+}
+
+TEST(TrainerTest, GenericOpsTakeOneTripAStepAndOneMoreWhereAnEpisodeBegins) {
+  // The first observation of an episode is not known when the update before it is made, and nothing else is.
+  RunConfig config = SmallConfig();
+  config.learner.ops = Ops::kGeneric;
+  config.learner.target_update_period = 7;
+  config.exploration.epsilon_start = config.exploration.epsilon_end = 0.0;
+  Trainer trainer(config, std::make_unique<ProbeGame>(2, EndsAfter(7)));
+  while (trainer.learner().updates() == 0) trainer.Step();
+  bool begins = trainer.steps() % 7 == 0;
+  for (int step = 0; step < 100; ++step) {
+    const TransferCounts before = trainer.learner().transfers();
+    const Trainer::StepReport report = trainer.Step();
+    const TransferCounts after = trainer.learner().transfers();
+    ASSERT_TRUE(report.updated);
+    const std::int64_t trips = begins ? 2 : 1;
+    ASSERT_EQ(after.uploads - before.uploads, trips) << step;
+    ASSERT_EQ(after.read_backs - before.read_backs, trips) << step;
+    ASSERT_EQ(after.waits - before.waits, trips) << step;
+    begins = report.finished != nullptr;
+  }
+}
+
+TEST(TrainerTest, StepsWithoutAnUpdateTakeOneTripOrNoneWhenTheyExplore) {
+  RunConfig config = SmallConfig();
+  config.learner.ops = Ops::kGeneric;
+  config.train.update_period = 5;
+  config.exploration.epsilon_start = config.exploration.epsilon_end = 0.5;
+  Trainer trainer(config, std::make_unique<ProbeGame>(2, EndsAfter(1000)));
+  while (trainer.learner().updates() == 0) trainer.Step();
+  for (int step = 1; step <= 100; ++step) {
+    const std::int64_t before = trainer.learner().transfers().uploads;
+    const Trainer::StepReport report = trainer.Step();
+    // The action that follows an update was computed with it.
+    const std::int64_t trips = step % 5 == 1 ? 0 : (report.explored ? 0 : 1);
+    ASSERT_EQ(trainer.learner().transfers().uploads - before, trips + (report.updated ? 1 : 0)) << step;
+  }
+}
+
+TEST(TrainerTest, GenericOpsActOnTheLatestWeightsAndObservation) {
+  // The same run with updates of which none is followed by an act in the same trip: two updates a period, of
+  // which only the last is. Instead of trusting that, every action is held against the learner's own answer.
+  RunConfig config = SmallConfig();
+  config.learner.ops = Ops::kGeneric;
+  config.learner.learning_rate = 0.05;  // so that old weights would choose otherwise
+  config.exploration.epsilon_start = config.exploration.epsilon_end = 0.0;
+  auto owned = std::make_unique<ProbeGame>(4, [](std::int64_t step, int action) {
+    return StepResult{static_cast<float>((step * 7 + action * 5) % 11) - 5.0f, step == 9};
+  });
+  const ProbeGame& game = *owned;
+  Trainer trainer(config, std::move(owned));
+  std::vector<float> observation(2), q(4);
+  std::set<int> seen;
+  for (int step = 0; step < 400; ++step) {
+    // The first observation of an episode comes from a reset within the step.
+    const bool begins = step % 9 == 0;
+    if (!begins) {
+      game.WriteObservation(observation);
+      trainer.learner().QValues(observation, q);
+    }
+    trainer.Step();
+    if (begins) continue;
+    const auto best = std::max_element(q.begin(), q.end()) - q.begin();
+    ASSERT_EQ(game.actions.back(), best) << step;
+    seen.insert(game.actions.back());
+  }
+  EXPECT_GT(seen.size(), 1u) << "the weights have to change what is chosen, or nothing was tested";
 }
 
 }  // namespace

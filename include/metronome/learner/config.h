@@ -16,11 +16,14 @@ struct NetworkConfig {
 };
 
 enum class Engine { kStatic, kAutograd };
+/// Of the static engine: written for the processor, the same on every device, or whichever the device takes.
+enum class Ops { kAuto, kFused, kGeneric };
 enum class Loss { kHuber, kMse };
 
 /// [learner] in the config.
 struct LearnerConfig {
   Engine engine = Engine::kStatic;
+  Ops ops = Ops::kAuto;           ///< auto is fused on the CPU and generic elsewhere.
   std::int64_t batch_size = 128;  ///< Transitions per update.
   double discount = 0.99;         ///< gamma
   double learning_rate = 5e-4;    ///< Adam (Kingma and Ba 2015, arXiv:1412.6980).

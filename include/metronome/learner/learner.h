@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "metronome/core/rng.h"
@@ -35,6 +37,19 @@ struct NamedTensor {
   std::int64_t size = 0;
 };
 
+/// What went between the host's memory and a device's, since the start.
+struct TransferCounts {
+  std::int64_t uploads = 0;     ///< Blocks sent to the device.
+  std::int64_t read_backs = 0;  ///< Blocks brought back.
+  std::int64_t waits = 0;       ///< Times that the host waited until the device had done all it was given.
+};
+
+/// Bytes of a device's own memory.
+struct DeviceMemory {
+  std::int64_t in_tensors = 0;  ///< Held by tensors.
+  std::int64_t reserved = 0;    ///< Taken from the driver, those included.
+};
+
 /// A Q-network, its target network and Adam, on one device. Everything is allocated by the constructor.
 ///
 /// Update() on a batch of B transitions (s, a, R, D, s'):
@@ -60,6 +75,16 @@ class Learner {
   /// One gradient step on batch(), and the target sync when it is due.
   virtual UpdateResult Update() = 0;
 
+  /// Update(), and then QValues() by the new weights: the same numbers, and on a device of its own one trip
+  /// there and back instead of two.
+  virtual UpdateResult UpdateAndQValues(std::span<const float> observation, std::span<float> q_values) {
+    const UpdateResult result = Update();
+    QValues(observation, q_values);
+    return result;
+  }
+  /// Whether that saves a trip. Where it doesn't, Q-values that may not be needed are better not computed.
+  virtual bool saves_a_trip() const { return false; }
+
   std::int64_t updates() const { return updates_; }            ///< Updates since the start of the run.
   std::int64_t target_syncs() const { return target_syncs_; }  ///< Syncs since the start of the run.
 
@@ -81,6 +106,19 @@ class Learner {
   /// "static engine, cpu, 2 threads": for the log.
   virtual std::string description() const = 0;
   virtual int threads() const = 0;
+  /// "cpu", "mps" or "cuda".
+  virtual std::string device() const { return "cpu"; }
+  virtual TransferCounts transfers() const { return {}; }
+  /// Empty where the device's memory is the host's, or not counted.
+  virtual std::optional<DeviceMemory> device_memory() const { return std::nullopt; }
+
+  /// How this device, these ops and threads came to be chosen, and what is to be known of them: lines for the
+  /// log.
+  const std::vector<std::string>& notes() const { return notes_; }
+  void set_notes(std::vector<std::string> notes) { notes_ = std::move(notes); }
+
+ private:
+  std::vector<std::string> notes_;
 
  protected:
   std::int64_t updates_ = 0;

@@ -46,6 +46,7 @@ struct CheckpointState {
   std::int64_t best_step = 0;
   bool evaluation_due = false;        ///< The evaluation of this step was cut short, and comes first.
   double wall_seconds = 0.0;          ///< Spent on the run so far.
+  std::string device;                 ///< Where the network computed; empty in checkpoints of older versions.
   std::optional<ReplayState> replay;  ///< Empty in a checkpoint that holds weights alone, such as the best.
 };
 

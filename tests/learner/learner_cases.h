@@ -1,0 +1,48 @@
+#ifndef METRONOME_TESTS_LEARNER_LEARNER_CASES_H_
+#define METRONOME_TESTS_LEARNER_LEARNER_CASES_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "metronome/core/rng.h"
+#include "metronome/learner/learner.h"
+
+namespace metronome {
+
+/// A network on a vector of so many numbers.
+inline NetworkSpec VectorNetwork(std::int64_t observation, std::vector<std::int64_t> hidden,
+                                 std::int64_t actions) {
+  NetworkSpec spec;
+  spec.observation_shape = {observation};
+  spec.num_actions = actions;
+  spec.layers.hidden = std::move(hidden);
+  return spec;
+}
+
+/// A network with convolutions, [filters, kernel, stride] each, on a grid (channels, height, width).
+inline NetworkSpec GridNetwork(std::vector<std::int64_t> grid, std::vector<std::array<std::int64_t, 3>> conv,
+                               std::vector<std::int64_t> hidden, std::int64_t actions) {
+  NetworkSpec spec;
+  spec.observation_shape = std::move(grid);
+  spec.num_actions = actions;
+  spec.layers.conv = std::move(conv);
+  spec.layers.hidden = std::move(hidden);
+  return spec;
+}
+
+/// Fills the batch with random transitions, some of them terminal.
+inline void FillBatch(const BatchView& batch, std::int64_t actions, Rng& rng) {
+  for (float& value : batch.observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
+  for (float& value : batch.next_observations) value = static_cast<float>(rng.Uniform(-1.0, 1.0));
+  for (std::int32_t& action : batch.actions) action = static_cast<std::int32_t>(rng.UniformInt(actions));
+  for (float& reward : batch.rewards) reward = static_cast<float>(rng.Uniform(-3.0, 3.0));
+  for (float& discount : batch.discounts) discount = rng.UniformInt(5) == 0 ? 0.0f : 0.9f;
+}
+
+inline std::vector<float> Copy(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+}  // namespace metronome
+
+#endif  // METRONOME_TESTS_LEARNER_LEARNER_CASES_H_
