@@ -155,7 +155,8 @@ class TrainTest : public ::testing::Test {
 
 TEST_F(TrainTest, StepsASecondWhileLearningCountTheStepsBetweenUpdates) {
   // Of eight steps one has an update, which takes nearly all of the time: eight steps pass in the time of one
-  // with an update, or four at the least on a machine that has something else to do.
+  // with an update, by the median. On a machine with something else to do the mean is longer, but not five
+  // times.
   const ProgramResult result = Run(
       {"train", "--config", kSmoke, "--set", "train.update_period=8", "--set", "network.hidden=[256, 256]"});
   ASSERT_EQ(result.code, 0) << result.error;
@@ -166,7 +167,7 @@ TEST_F(TrainTest, StepsASecondWhileLearningCountTheStepsBetweenUpdates) {
   };
   const double per_second = number_after("while collecting, ");
   const double update_step_us = number_after("median step with update ");
-  EXPECT_GT(per_second, 4.0 * 1e6 / update_step_us);
+  EXPECT_GT(per_second, 1.6 * 1e6 / update_step_us);
   // The flatness line's step is one with its share of the update, not one without.
   EXPECT_GT(number_after("flatness: median step "), update_step_us / 16.0);
 }
