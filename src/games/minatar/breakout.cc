@@ -56,6 +56,10 @@ void Breakout::Begin() {
 
 Breakout::Flight Breakout::Fly(State& s) {
   Flight flight;
+  if (s.ball_row == kLast) {  // lost before, and beyond that row there is no board
+    flight.lost = true;
+    return flight;
+  }
   const int old_row = s.ball_row;
   const int old_column = s.ball_column;
   int row = old_row + kRowSteps[s.direction];
