@@ -36,9 +36,9 @@ int MakeFolder(const char* path) { return mkdir(path, 0777); }
 
 }  // namespace
 
-const FileCalls kSystemFileCalls = {Open,     write, Sync,       close,  rename,
-                                    Exchange, link,  MakeFolder, unlink, rmdir};
+constexpr FileCalls kSystemFileCalls = {Open,     write, Sync,       close,  rename,
+                                        Exchange, link,  MakeFolder, unlink, rmdir};
 
-FileCalls file_calls = {Open, write, Sync, close, rename, Exchange, link, MakeFolder, unlink, rmdir};
+constinit FileCalls file_calls = kSystemFileCalls;
 
 }  // namespace metronome
