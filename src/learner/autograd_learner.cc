@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <numeric>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -63,8 +61,7 @@ class AutogradLearner : public Learner {
                   std::span<const float> weights)
       : config_(config),
         threads_(threads),
-        observation_size_(std::accumulate(spec.observation_shape.begin(), spec.observation_shape.end(),
-                                          std::int64_t{1}, std::multiplies<>())),
+        observation_size_(ObservationSize(spec)),
         observation_shape_(spec.observation_shape),
         num_actions_(spec.num_actions),
         tensors_(TensorsOf(spec)),

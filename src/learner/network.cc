@@ -10,6 +10,11 @@
 
 namespace metronome {
 
+std::int64_t ObservationSize(const NetworkSpec& spec) {
+  return std::accumulate(spec.observation_shape.begin(), spec.observation_shape.end(), std::int64_t{1},
+                         std::multiplies<>());
+}
+
 std::vector<ConvShape> ConvShapes(const NetworkSpec& spec) {
   std::vector<ConvShape> shapes;
   if (spec.layers.conv.empty()) return shapes;
@@ -32,8 +37,7 @@ std::vector<ConvShape> ConvShapes(const NetworkSpec& spec) {
 
 std::vector<DenseShape> DenseShapes(const NetworkSpec& spec) {
   METRONOME_CHECK_GT(spec.num_actions, 0);
-  std::int64_t inputs = std::accumulate(spec.observation_shape.begin(), spec.observation_shape.end(),
-                                        std::int64_t{1}, std::multiplies<>());
+  std::int64_t inputs = ObservationSize(spec);
   const std::vector<ConvShape> convolutions = ConvShapes(spec);
   if (!convolutions.empty()) inputs = convolutions.back().filters * convolutions.back().positions();
   METRONOME_CHECK_GT(inputs, 0);

@@ -32,6 +32,9 @@ struct DenseShape {
   std::int64_t outputs = 0;
 };
 
+/// Numbers of one observation.
+std::int64_t ObservationSize(const NetworkSpec& spec);
+
 /// The convolution layers of `spec`.  REQUIRES (checked): a grid where there are any, and kernels that fit.
 std::vector<ConvShape> ConvShapes(const NetworkSpec& spec);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -42,8 +41,7 @@ StaticLearner::StaticLearner(const NetworkSpec& spec, const LearnerConfig& confi
     plain->resize(plain_size);
   }
 
-  const std::int64_t observation_size = std::accumulate(
-      spec.observation_shape.begin(), spec.observation_shape.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t observation_size = ObservationSize(spec);
   observations_ = AlignedBuffer<float>(batch_size_ * observation_size);
   next_observations_ = AlignedBuffer<float>(batch_size_ * observation_size);
   rewards_ = AlignedBuffer<float>(batch_size_);

@@ -112,8 +112,7 @@ class TensorLearner : public Learner {
         owner_(std::this_thread::get_id()),
         tensors_(TensorsOf(spec)),
         num_actions_(spec.num_actions),
-        observation_size_(std::accumulate(spec.observation_shape.begin(), spec.observation_shape.end(),
-                                          std::int64_t{1}, std::multiplies<>())),
+        observation_size_(ObservationSize(spec)),
         // A batch of one gets a second row, all zeros: it has no error and so no part in the gradient.
         rows_(std::max<std::int64_t>(config.batch_size, 2)) {
     Guarded([&] {
