@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "learner/autograd_learner.h"
+#include "learner/learner_cases.h"
 #include "learner/network.h"
 #include "learner/static_learner.h"
 #include "metronome/learner/learner.h"
@@ -18,30 +19,18 @@
 namespace metronome {
 namespace {
 
-using Conv = std::vector<std::array<std::int64_t, 3>>;
-
-NetworkSpec Network(std::vector<std::int64_t> grid, Conv conv, std::vector<std::int64_t> hidden,
-                    std::int64_t actions) {
-  NetworkSpec spec;
-  spec.observation_shape = std::move(grid);
-  spec.num_actions = actions;
-  spec.layers.conv = std::move(conv);
-  spec.layers.hidden = std::move(hidden);
-  return spec;
-}
-
 // Kernels and strides that leave a rest, filters below, at and above a vector, stacks, and no hidden layer.
 std::vector<NetworkSpec> Networks() {
   return {
-      Network({4, 10, 10}, {{16, 3, 1}}, {20}, 6),
-      Network({1, 1, 1}, {{1, 1, 1}}, {}, 2),
-      Network({3, 9, 11}, {{5, 3, 2}}, {13}, 3),
-      Network({2, 7, 13}, {{33, 2, 3}}, {}, 4),
-      Network({2, 8, 7}, {{20, 2, 1}, {33, 3, 1}, {4, 2, 2}}, {17, 9}, 3),
-      Network({3, 12, 12}, {{16, 4, 2}, {32, 3, 1}}, {}, 2),
-      Network({10, 10, 10}, {{16, 3, 1}, {16, 3, 2}}, {32}, 6),
-      Network({2, 5, 6}, {{7, 5, 1}}, {8}, 2),
-      Network({2, 5, 6}, {}, {8}, 3),
+      GridNetwork({4, 10, 10}, {{16, 3, 1}}, {20}, 6),
+      GridNetwork({1, 1, 1}, {{1, 1, 1}}, {}, 2),
+      GridNetwork({3, 9, 11}, {{5, 3, 2}}, {13}, 3),
+      GridNetwork({2, 7, 13}, {{33, 2, 3}}, {}, 4),
+      GridNetwork({2, 8, 7}, {{20, 2, 1}, {33, 3, 1}, {4, 2, 2}}, {17, 9}, 3),
+      GridNetwork({3, 12, 12}, {{16, 4, 2}, {32, 3, 1}}, {}, 2),
+      GridNetwork({10, 10, 10}, {{16, 3, 1}, {16, 3, 2}}, {32}, 6),
+      GridNetwork({2, 5, 6}, {{7, 5, 1}}, {8}, 2),
+      GridNetwork({2, 5, 6}, {}, {8}, 3),
   };
 }
 
@@ -54,10 +43,6 @@ std::string Name(const NetworkSpec& spec) {
   return name.str();
 }
 
-std::int64_t ObservationSize(const NetworkSpec& spec) {
-  return spec.observation_shape[0] * spec.observation_shape[1] * spec.observation_shape[2];
-}
-
 /// One observation with about this share of floats that are not zero, since few are another path than many.
 void FillObservation(std::span<float> observation, double share, Rng& rng) {
   for (float& value : observation) {
@@ -65,20 +50,16 @@ void FillObservation(std::span<float> observation, double share, Rng& rng) {
   }
 }
 
-/// Random transitions, some of them terminal, with observations full, sparse and empty.
-void FillBatch(const BatchView& batch, std::int64_t actions, Rng& rng) {
+/// FillBatch() with observations full, sparse and empty.
+void FillMixedBatch(const BatchView& batch, std::int64_t actions, Rng& rng) {
+  FillBatch(batch, actions, rng);
   const std::size_t size = batch.observations.size() / batch.actions.size();
   for (std::size_t row = 0; row < batch.actions.size(); ++row) {
     const double share = row % 4 == 0 ? 1.0 : 0.1 * static_cast<double>(row % 4 - 1);
     FillObservation(batch.observations.subspan(row * size, size), share, rng);
     FillObservation(batch.next_observations.subspan(row * size, size), 0.2 - 0.5 * (share - 1.0), rng);
   }
-  for (std::int32_t& action : batch.actions) action = static_cast<std::int32_t>(rng.UniformInt(actions));
-  for (float& reward : batch.rewards) reward = static_cast<float>(rng.Uniform(-3.0, 3.0));
-  for (float& discount : batch.discounts) discount = rng.UniformInt(5) == 0 ? 0.0f : 0.9f;
 }
-
-std::vector<float> Copy(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 /// The network as its definition reads, in double precision, over weights as torch lays them out.
 std::vector<double> NaiveQValues(const NetworkSpec& spec, const std::vector<float>& weights,
@@ -160,7 +141,7 @@ TEST(ConvolutionTest, QValuesAreThoseOfTheDefinition) {
 TEST(ConvolutionTest, OneFilterOverThreeByThreeIsAsOnPaper) {
   // x = 1 2 3 / 4 5 6 / 7 8 9, W = 1 0 / 0 -1, b = 5: each output is x[i][j] - x[i+1][j+1] + 5 = 1. With the
   // output weights 1, 2, 3, 4 and the bias 0.5, Q = 10.5.
-  const NetworkSpec spec = Network({1, 3, 3}, {{1, 2, 1}}, {}, 1);
+  const NetworkSpec spec = GridNetwork({1, 3, 3}, {{1, 2, 1}}, {}, 1);
   const std::vector<float> weights = {1, 0, 0, -1, 5, 1, 2, 3, 4, 0.5};
   LearnerConfig config;
   config.batch_size = 1;
@@ -191,8 +172,8 @@ TEST(ConvolutionTest, StaticFollowsAutogradOver200UpdatesForEveryNetwork) {
       const std::string name = Name(spec) + (plain ? ", plain" : ", double");
       Rng same = rng;
       for (int update = 1; update <= 200; ++update) {
-        FillBatch(hand.batch(), spec.num_actions, rng);
-        FillBatch(oracle->batch(), spec.num_actions, same);
+        FillMixedBatch(hand.batch(), spec.num_actions, rng);
+        FillMixedBatch(oracle->batch(), spec.num_actions, same);
         const UpdateResult got = hand.Update();
         const UpdateResult want = oracle->Update();
         ASSERT_NEAR(got.loss, want.loss, 1e-4f * (1.0f + want.loss)) << name << ", update " << update;
@@ -224,13 +205,13 @@ TEST(ConvolutionTest, ResultIsTheSameToTheLastBitForAnyNumberOfThreads) {
   LearnerConfig config;
   config.batch_size = 37;
   config.target_update_period = 9;
-  const NetworkSpec spec = Network({3, 10, 10}, {{16, 3, 1}, {24, 3, 2}}, {33}, 3);
+  const NetworkSpec spec = GridNetwork({3, 10, 10}, {{16, 3, 1}, {24, 3, 2}}, {33}, 3);
   std::vector<std::vector<float>> weights;
   for (const int threads : {1, 2, 3, 7}) {
     Rng rng(10);
     StaticLearner learner(spec, config, threads, InitialWeights(spec, rng));
     for (int update = 0; update < 50; ++update) {
-      FillBatch(learner.batch(), 3, rng);
+      FillMixedBatch(learner.batch(), 3, rng);
       learner.Update();
     }
     weights.push_back(Copy(learner.online()));
@@ -246,7 +227,7 @@ TEST(ConvolutionTest, RestoredLearnerGoesOnToTheLastBit) {
     Rng rng(5);
     StaticLearner whole(spec, config, 1, InitialWeights(spec, rng));
     for (int update = 0; update < 10; ++update) {
-      FillBatch(whole.batch(), spec.num_actions, rng);
+      FillMixedBatch(whole.batch(), spec.num_actions, rng);
       whole.Update();
     }
     Rng other_weights(6);
@@ -255,8 +236,8 @@ TEST(ConvolutionTest, RestoredLearnerGoesOnToTheLastBit) {
                     Copy(whole.second_moment()), whole.updates(), whole.target_syncs());
     Rng same = rng;
     for (int update = 0; update < 10; ++update) {
-      FillBatch(whole.batch(), spec.num_actions, rng);
-      FillBatch(resumed.batch(), spec.num_actions, same);
+      FillMixedBatch(whole.batch(), spec.num_actions, rng);
+      FillMixedBatch(resumed.batch(), spec.num_actions, same);
       whole.Update();
       resumed.Update();
     }
@@ -268,10 +249,10 @@ TEST(ConvolutionTest, RestoredLearnerGoesOnToTheLastBit) {
 TEST(ConvolutionTest, QValuesOfOneObservationEqualThoseInABatch) {
   LearnerConfig config;
   config.batch_size = 1;
-  const NetworkSpec spec = Network({4, 10, 10}, {{16, 3, 1}}, {33}, 1);
+  const NetworkSpec spec = GridNetwork({4, 10, 10}, {{16, 3, 1}}, {33}, 1);
   Rng rng(11);
   StaticLearner learner(spec, config, 1, InitialWeights(spec, rng));
-  FillBatch(learner.batch(), 1, rng);
+  FillMixedBatch(learner.batch(), 1, rng);
   std::vector<float> q(1);
   learner.QValues(learner.batch().observations, q);
   EXPECT_EQ(learner.Update().q_mean, q[0]);
@@ -281,11 +262,11 @@ TEST(ConvolutionTest, UpdateAndQValuesAllocateNothing) {
   METRONOME_SKIP_UNLESS_ALLOCATIONS_ARE_COUNTED();
   LearnerConfig config;
   config.target_update_period = 10;
-  const NetworkSpec spec = Network({4, 10, 10}, {{16, 3, 1}, {16, 3, 1}}, {64}, 6);
+  const NetworkSpec spec = GridNetwork({4, 10, 10}, {{16, 3, 1}, {16, 3, 1}}, {64}, 6);
   for (const int threads : {1, 2}) {
     Rng rng(12);
     StaticLearner learner(spec, config, threads, InitialWeights(spec, rng));
-    FillBatch(learner.batch(), 6, rng);
+    FillMixedBatch(learner.batch(), 6, rng);
     std::vector<float> observation(400), q(6);
     const AllocationScope scope;
     for (int update = 0; update < 30; ++update) {
@@ -298,7 +279,7 @@ TEST(ConvolutionTest, UpdateAndQValuesAllocateNothing) {
 }
 
 TEST(ConvolutionTest, TensorsComeBeforeTheHiddenLayersWithTorchsNamesAndShapes) {
-  const std::vector<NamedTensor> tensors = TensorsOf(Network({4, 10, 10}, {{16, 3, 1}}, {128}, 6));
+  const std::vector<NamedTensor> tensors = TensorsOf(GridNetwork({4, 10, 10}, {{16, 3, 1}}, {128}, 6));
   ASSERT_EQ(tensors.size(), 6u);
   EXPECT_EQ(tensors[0].name, "conv.0.weight");
   EXPECT_THAT(tensors[0].shape, testing::ElementsAre(16, 4, 3, 3));
@@ -313,11 +294,12 @@ TEST(ConvolutionTest, OperationsOfAnUpdateAreThoseOfItsProducts) {
   // A row's forward pass: 64 positions * 36 * 16 = 36,864 multiply-adds, 1024 * 128 = 131,072, 128 * 6 = 768:
   // 168,704. The gradients of all weights are as many, and those of activations 131,072 + 768. With three
   // forward passes (4 * 168,704 + 131,840) * 128 * 2 = 206.5 million.
-  EXPECT_DOUBLE_EQ(UpdateFlops(Network({4, 10, 10}, {{16, 3, 1}}, {128}, 6), LearnerConfig()), 206'503'936.0);
+  EXPECT_DOUBLE_EQ(UpdateFlops(GridNetwork({4, 10, 10}, {{16, 3, 1}}, {128}, 6), LearnerConfig()),
+                   206'503'936.0);
 }
 
 TEST(ConvolutionTest, InitialWeightsAreWithinOneOverTheRootOfThePatch) {
-  const NetworkSpec spec = Network({4, 10, 10}, {{64, 5, 1}}, {}, 2);
+  const NetworkSpec spec = GridNetwork({4, 10, 10}, {{64, 5, 1}}, {}, 2);
   Rng rng(13);
   const std::vector<float> weights = InitialWeights(spec, rng);
   float largest = 0.0f;
