@@ -15,6 +15,7 @@
 #include "metronome/core/hash.h"
 #include "metronome/core/histogram.h"
 #include "metronome/core/rng.h"
+#include "metronome/core/text.h"
 #include "metronome/games/time_limit.h"
 #include "metronome/learner/device.h"
 #include "metronome/learner/learner.h"
@@ -256,18 +257,6 @@ Report MeasureAll(RunConfig config) {
   return report;
 }
 
-std::string Hexadecimal(std::uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-std::string Formatted(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
-
 std::string Describe(const RunConfig& config) {
   std::string text = config.game.name;
   if (!config.network.conv.empty()) {
@@ -322,8 +311,8 @@ void PrintText(const RunConfig& config, const Report& report) {
   std::printf("  checks for numbers that are not finite: %.4f us a step, %.3f%% of it\n", report.checks_us,
               1e-4 * report.checks_us * report.step.per_second);
   std::printf("  allocations a step: %s\n",
-              report.allocations_per_step ? (Formatted("%.3f", *report.allocations_per_step) + " (" +
-                                             Formatted("%.0f", *report.allocated_bytes_per_step) + " bytes)")
+              report.allocations_per_step ? (FormatFixed(*report.allocations_per_step, 3) + " (" +
+                                             FormatFixed(*report.allocated_bytes_per_step, 0) + " bytes)")
                                                 .c_str()
                                           : "unknown in this build");
   std::printf("  autograd engine: update median %.2f us, %.2f times the static engine's %.2f us\n",
@@ -340,7 +329,7 @@ void PrintText(const RunConfig& config, const Report& report) {
       std::printf("  %-24s  %s\n", rate.name.c_str(), rate.fault.c_str());
     }
   }
-  std::printf("\nhash of everything simulated: %s\n", Hexadecimal(report.hash).c_str());
+  std::printf("\nhash of everything simulated: %s\n", FormatHexadecimal(report.hash).c_str());
 }
 
 nlohmann::ordered_json ToJson(const Timing& timing) {
@@ -353,9 +342,9 @@ void PrintJson(const RunConfig& config, const Report& report) {
   json["build"] = METRONOME_BUILD_TYPE;
   for (const GameRate& game : report.games) {
     json["games"][game.name] = {{"steps_per_second", game.steps_per_second},
-                                {"hash", Hexadecimal(game.hash)}};
+                                {"hash", FormatHexadecimal(game.hash)}};
   }
-  json["hash"] = Hexadecimal(report.hash);
+  json["hash"] = FormatHexadecimal(report.hash);
   nlohmann::ordered_json& learning = json["learning"];
   learning["game"] = config.game.name;
   learning["conv"] = config.network.conv;

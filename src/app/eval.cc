@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "metronome/core/error.h"
 #include "metronome/core/rng.h"
 #include "metronome/core/stop_signal.h"
+#include "metronome/core/text.h"
 #include "metronome/learner/learner.h"
 #include "metronome/train/checkpoint.h"
 #include "metronome/train/evaluate.h"
@@ -36,12 +36,6 @@ struct Player {
   std::string source;  // the checkpoint, empty for none
   std::optional<std::int64_t> step;
 };
-
-std::string Decimals(double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.2f", value);
-  return text;
-}
 
 std::string Ending(const EpisodeOutcome& episode) { return episode.terminated ? "terminated" : "truncated"; }
 
@@ -109,12 +103,12 @@ void PrintText(const Player& player, double epsilon, std::int64_t seed, const Ev
   std::cout << ", seed " << seed << "\n";
   for (std::size_t i = 0; i < result.episodes.size(); ++i) {
     const EpisodeOutcome& episode = result.episodes[i];
-    std::cout << "episode " << i + 1 << ": return " << Decimals(episode.episode_return) << ", length "
+    std::cout << "episode " << i + 1 << ": return " << FormatFixed(episode.episode_return, 2) << ", length "
               << episode.length << ", " << Ending(episode) << "\n";
   }
-  std::cout << result.episodes.size() << " episodes: mean " << Decimals(result.mean) << ", std "
-            << Decimals(result.std) << ", min " << Decimals(result.min) << ", max " << Decimals(result.max)
-            << "\n";
+  std::cout << result.episodes.size() << " episodes: mean " << FormatFixed(result.mean, 2) << ", std "
+            << FormatFixed(result.std, 2) << ", min " << FormatFixed(result.min, 2) << ", max "
+            << FormatFixed(result.max, 2) << "\n";
 }
 
 void PrintJson(const Player& player, double epsilon, std::int64_t seed, const EvaluationResult& result) {

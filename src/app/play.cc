@@ -16,6 +16,7 @@
 #include "metronome/core/hash.h"
 #include "metronome/core/rng.h"
 #include "metronome/core/stop_signal.h"
+#include "metronome/core/text.h"
 #include "metronome/games/recording.h"
 #include "metronome/viewer/session.h"
 
@@ -73,7 +74,7 @@ std::optional<double> BestAgent(const GameConfig& game) {
 }
 
 std::string Standing(const char* who, std::optional<double> value) {
-  return std::string(who) + (value ? TwoDecimals(*value) : "none yet");
+  return std::string(who) + (value ? FormatFixed(*value, 2) : "none yet");
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ int RunPlay(const PlayOptions& options) {
       WriteRecording(*report.recording, folder / "best.recording");
       best_human = report.episode_return;
     }
-    std::cout << "episode " << report.number << ": return " << TwoDecimals(report.episode_return)
+    std::cout << "episode " << report.number << ": return " << FormatFixed(report.episode_return, 2)
               << ", length " << report.length << ", " << report.ending << ", seed " << report.seed
               << (is_best ? ", best so far" : "") << std::endl;
     std::vector<std::string> lines;

@@ -58,7 +58,7 @@ std::vector<float> ParseObservation(const std::string& text, const ObservationSp
     values.push_back(static_cast<float>(ParseNumberFlag("--observation", number, -kGreatest, kGreatest)));
   }
   if (static_cast<std::int64_t>(values.size()) != observation.size()) {
-    throw refuse(std::to_string(values.size()) + (values.size() == 1 ? " number" : " numbers"));
+    throw refuse(FormatCount(static_cast<std::int64_t>(values.size()), "number"));
   }
   return values;
 }

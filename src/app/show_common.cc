@@ -1,6 +1,5 @@
 #include "app/show_common.h"
 
-#include <cstdio>
 #include <iostream>
 
 #include "app/commands.h"
@@ -42,12 +41,6 @@ GameConfig GameFromCommandLine(const std::string& command, const std::string& ga
   }
   config.set.push_back("game.name=" + game);
   return LoadConfig(config).config.game;
-}
-
-std::string TwoDecimals(double value) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.2f", value);
-  return text;
 }
 
 int ShowInWindow(Session& session, const std::string& title, PictureSize size, bool whole, bool senses) {

@@ -24,9 +24,6 @@ PictureSize ParseSize(const std::optional<std::string>& text);
 GameConfig GameFromCommandLine(const std::string& command, const std::string& game,
                                const std::vector<std::string>& set);
 
-/// "12.30".
-std::string TwoDecimals(double value);
-
 /// Shows a session in a window and returns the exit code.
 int ShowInWindow(Session& session, const std::string& title, PictureSize size, bool whole, bool senses);
 

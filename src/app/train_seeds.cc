@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -115,16 +114,11 @@ void CheckRoom(const EffectiveConfig& effective, const SeedSet& set) {
   }
 }
 
-std::string Decimals(double value) {
-  std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%.2f", value);
-  return text.data();
-}
-
 std::string Describe(const SeedSet& set, const RunResult& result) {
-  std::string text = std::to_string(result.steps) + " steps in " + Decimals(result.wall_seconds) + " s, ";
+  std::string text =
+      std::to_string(result.steps) + " steps in " + FormatFixed(result.wall_seconds, 2) + " s, ";
   if (!result.best_mean) return text + "no evaluation";
-  text += "best evaluation: mean return " + Decimals(*result.best_mean) + " at step " +
+  text += "best evaluation: mean return " + FormatFixed(*result.best_mean, 2) + " at step " +
           std::to_string(result.best_step);
   if (set.stop_at_return && *result.best_mean >= *set.stop_at_return) text += ", which is what was asked for";
   return text;
@@ -278,8 +272,9 @@ class SeedRunner {
     std::int64_t failed = 0;
     for (const auto& [seed, code] : codes_) {
       const RunResult result = ReadResult(FolderOf(set_, seed)).value_or(RunResult());
-      std::vector<std::string> row = {std::to_string(seed),          std::to_string(result.steps), "", "",
-                                      Decimals(result.wall_seconds), std::to_string(code)};
+      std::vector<std::string> row = {
+          std::to_string(seed), std::to_string(result.steps), "", "", FormatFixed(result.wall_seconds, 2),
+          std::to_string(code)};
       if (result.best_mean) {
         row[2] = FormatDouble(*result.best_mean);
         row[3] = std::to_string(result.best_step);
@@ -309,11 +304,11 @@ class SeedRunner {
       json["median"] = all.median;
       json["min"] = all.min;
       json["max"] = all.max;
-      board_.Say("best evaluations of " + std::to_string(all.count) + " seeds: mean " + Decimals(all.mean) +
-                 ", interquartile mean " + Decimals(all.interquartile_mean) + " (95 % interval " +
-                 Decimals(all.interquartile_mean_low) + " to " + Decimals(all.interquartile_mean_high) +
-                 "), median " + Decimals(all.median) + ", min " + Decimals(all.min) + ", max " +
-                 Decimals(all.max));
+      board_.Say("best evaluations of " + std::to_string(all.count) + " seeds: mean " +
+                 FormatFixed(all.mean, 2) + ", interquartile mean " + FormatFixed(all.interquartile_mean, 2) +
+                 " (95 % interval " + FormatFixed(all.interquartile_mean_low, 2) + " to " +
+                 FormatFixed(all.interquartile_mean_high, 2) + "), median " + FormatFixed(all.median, 2) +
+                 ", min " + FormatFixed(all.min, 2) + ", max " + FormatFixed(all.max, 2));
     }
     if (set_.stop_at_return) {
       json["stop_at_return"] = *set_.stop_at_return;

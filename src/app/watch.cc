@@ -18,6 +18,7 @@
 #include "metronome/core/error.h"
 #include "metronome/core/rng.h"
 #include "metronome/core/stop_signal.h"
+#include "metronome/core/text.h"
 #include "metronome/games/recording.h"
 #include "metronome/train/checkpoint.h"
 #include "metronome/train/evaluate.h"
@@ -246,8 +247,8 @@ std::optional<Show> MakeShow(const WatchOptions& options, std::uint64_t seed) {
 }
 
 void PrintEpisode(const EpisodeReport& report) {
-  std::cout << "episode " << report.number << ": return " << TwoDecimals(report.episode_return) << ", length "
-            << report.length << ", " << report.ending << ", seed " << report.seed;
+  std::cout << "episode " << report.number << ": return " << FormatFixed(report.episode_return, 2)
+            << ", length " << report.length << ", " << report.ending << ", seed " << report.seed;
   if (report.checkpoint_step) std::cout << ", checkpoint of step " << *report.checkpoint_step;
   if (report.by_hand) std::cout << ", partly by hand";
   std::cout << std::endl;

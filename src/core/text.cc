@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <vector>
 
 #include "metronome/core/check.h"
@@ -56,6 +57,28 @@ std::string FormatDouble(double value) {
   const auto [end, error] = std::to_chars(digits, digits + sizeof(digits), value);
   METRONOME_CHECK(error == std::errc());
   return std::string(digits, end);
+}
+
+std::string FormatFixed(double value, int decimals) {
+  const int length = std::snprintf(nullptr, 0, "%.*f", decimals, value);
+  METRONOME_CHECK_GE(length, 0);
+  std::string text(static_cast<std::size_t>(length), '\0');
+  std::snprintf(text.data(), text.size() + 1, "%.*f", decimals, value);
+  return text;
+}
+
+std::string FormatHexadecimal(std::uint64_t value) {
+  char digits[17];
+  std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(value));
+  return digits;
+}
+
+std::string FormatCount(std::int64_t count, std::string_view noun) {
+  std::string text = std::to_string(count);
+  text += ' ';
+  text += noun;
+  if (count != 1) text += 's';
+  return text;
 }
 
 }  // namespace metronome

@@ -19,6 +19,7 @@
 
 #include "learner/network.h"
 #include "metronome/core/check.h"
+#include "metronome/core/text.h"
 #include "metronome/learner/device.h"
 
 namespace metronome {
@@ -167,7 +168,7 @@ class AutogradLearner : public Learner {
 
   int threads() const override { return threads_; }
   std::string description() const override {
-    return "autograd engine, cpu, " + std::to_string(threads_) + (threads_ == 1 ? " thread" : " threads");
+    return "autograd engine, cpu, " + FormatCount(threads_, "thread");
   }
 
  private:

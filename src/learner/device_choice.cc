@@ -1,7 +1,6 @@
 #include "learner/device_choice.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -30,14 +29,6 @@ constexpr int kWarmUpSteps = 50;
 constexpr std::int64_t kWarmUpNanoseconds = 400'000'000;
 // How much faster a larger team of threads must be.
 constexpr double kWorthMoreThreads = 0.9;
-
-std::string Threads(int threads) { return std::to_string(threads) + (threads == 1 ? " thread" : " threads"); }
-
-std::string Number(const char* format, double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), format, value);
-  return text;
-}
 
 /// A learner to measure, with something in its batch.
 struct Scratch {
@@ -111,13 +102,13 @@ void AddWhy(const std::vector<Candidate>& candidates, const std::vector<double>&
             std::size_t chosen, std::vector<std::string>& notes) {
   notes.push_back("measured, a step with its update and act, in us:");
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    notes.push_back("  " + candidates[i].name() + ": " + Number("%.1f", microseconds[i]));
+    notes.push_back("  " + candidates[i].name() + ": " + FormatFixed(microseconds[i], 1));
   }
   std::string why;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (i == chosen) continue;
     const double ratio = microseconds[i] / microseconds[chosen];
-    why += (why.empty() ? "" : ", ") + Number("%.2f", ratio) + " times as fast as " + candidates[i].name();
+    why += (why.empty() ? "" : ", ") + FormatFixed(ratio, 2) + " times as fast as " + candidates[i].name();
   }
   notes.push_back("chosen: " + candidates[chosen].name() + "; " + why +
                   " (more threads only where they are a tenth faster)");
@@ -128,7 +119,8 @@ void AddWhy(const std::vector<Candidate>& candidates, const std::vector<double>&
 std::string Candidate::name() const {
   std::string text = device;
   if (device == "cpu")
-    text += is_generic ? ", generic ops, " + Threads(threads) : ", fused ops, " + Threads(threads);
+    text += is_generic ? ", generic ops, " + FormatCount(threads, "thread")
+                       : ", fused ops, " + FormatCount(threads, "thread");
   return text;
 }
 

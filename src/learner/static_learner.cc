@@ -8,6 +8,7 @@
 #include "learner/float_mode.h"
 #include "learner/network.h"
 #include "metronome/core/check.h"
+#include "metronome/core/text.h"
 
 namespace metronome {
 namespace {
@@ -436,7 +437,7 @@ void StaticLearner::RefreshTransposed() {
 }
 
 std::string StaticLearner::description() const {
-  return "static engine, cpu, " + std::to_string(team_.size()) + (team_.size() == 1 ? " thread" : " threads");
+  return "static engine, cpu, " + FormatCount(team_.size(), "thread");
 }
 
 std::span<const float> StaticLearner::Unpack(std::span<const float> packed, std::vector<float>& plain) const {

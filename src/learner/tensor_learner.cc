@@ -37,6 +37,7 @@
 #include "learner/network.h"
 #include "metronome/core/check.h"
 #include "metronome/core/error.h"
+#include "metronome/core/text.h"
 #include "metronome/learner/device.h"
 
 namespace metronome {
@@ -174,7 +175,7 @@ class TensorLearner : public Learner {
   std::string description() const override {
     std::string text = "static engine, generic ops, " + DeviceDescription(options_.device);
     if (options_.device == "cpu") {
-      text += ", " + std::to_string(options_.threads) + (options_.threads == 1 ? " thread" : " threads");
+      text += ", " + FormatCount(options_.threads, "thread");
     }
     if (options_.careful) text += ", contiguous operands only";
     if (options_.record && !layer_->run_description().empty()) text += ", " + layer_->run_description();

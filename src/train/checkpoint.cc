@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "metronome/core/error.h"
 #include "metronome/core/file.h"
 #include "metronome/core/hash.h"
+#include "metronome/core/text.h"
 #include "metronome/train/safetensors.h"
 #include "train/replay_archive.h"
 
@@ -35,12 +35,6 @@ constexpr std::array kVectors = {"online", "target", "adam.first_moment", "adam.
   throw Error(ExitCode::kBadCheckpoint, path.string() + ": " + what);
 }
 
-std::string Hexadecimal(std::uint64_t value) {
-  std::array<char, 17> digits;
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(value));
-  return digits.data();
-}
-
 /// How our JSON files are written; a reader takes no other spelling of the same values, so no byte is
 /// unchecked.
 std::string Spell(const json& value) { return value.dump(2) + "\n"; }
@@ -48,19 +42,19 @@ std::string Spell(const json& value) { return value.dump(2) + "\n"; }
 std::string MakeManifest(std::span<const CheckpointPart> parts) {
   json listed = json::object();
   for (const CheckpointPart& part : parts) {
-    listed[part.name] = {{"bytes", part.bytes}, {"checksum", Hexadecimal(part.checksum)}};
+    listed[part.name] = {{"bytes", part.bytes}, {"checksum", FormatHexadecimal(part.checksum)}};
   }
   return Spell({{"format", kFormatName},
                 {"version", kCheckpointFormatVersion},
                 {"parts", listed},
-                {"checksum", Hexadecimal(Checksum(listed.dump()))}});
+                {"checksum", FormatHexadecimal(Checksum(listed.dump()))}});
 }
 
-/// The number that Hexadecimal() wrote.
+/// The number that FormatHexadecimal() wrote.
 std::uint64_t ParseHexadecimal(const std::string& text, const fs::path& path) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-  if (error != std::errc() || Hexadecimal(value) != text)
+  if (error != std::errc() || FormatHexadecimal(value) != text)
     Bad(path, "holds a checksum that is none: \"" + text.substr(0, 40) + "\"");
   return value;
 }
@@ -143,7 +137,7 @@ std::vector<CheckpointPart> ReadManifest(const fs::path& folder) {
   }
   const json listed = Get<json::object_t>(manifest, "parts", path);
   if (text != Spell(manifest) ||
-      Get<std::string>(manifest, "checksum", path) != Hexadecimal(Checksum(listed.dump()))) {
+      Get<std::string>(manifest, "checksum", path) != FormatHexadecimal(Checksum(listed.dump()))) {
     Bad(path, "does not fit its checksum (changed)");
   }
   std::vector<CheckpointPart> parts;

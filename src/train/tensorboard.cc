@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -89,9 +88,7 @@ std::string NameOfGroup(std::span<const Hyperparameter> settings) {
     all += setting.name;
     all += value.message();
   }
-  std::array<char, 17> digits;
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(Checksum(all)));
-  return digits.data();
+  return FormatHexadecimal(Checksum(all));
 }
 
 }  // namespace

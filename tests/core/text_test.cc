@@ -99,5 +99,23 @@ TEST(FormatDoubleTest, ReadsBackToTheSameBits) {
   }
 }
 
+TEST(FormatFixedTest, RoundsToTheDigitsAskedFor) {
+  EXPECT_EQ(FormatFixed(17.254, 2), "17.25");
+  EXPECT_EQ(FormatFixed(-0.05, 0), "-0");
+  EXPECT_EQ(FormatFixed(2.0, 3), "2.000");
+  EXPECT_EQ(FormatFixed(1e300, 1).size(), 303u) << "301 digits, a point and one more";
+}
+
+TEST(FormatHexadecimalTest, HasAlways16Digits) {
+  EXPECT_EQ(FormatHexadecimal(0), "0000000000000000");
+  EXPECT_EQ(FormatHexadecimal(0xfedcba9876543210), "fedcba9876543210");
+}
+
+TEST(FormatCountTest, OneIsSingular) {
+  EXPECT_EQ(FormatCount(0, "thread"), "0 threads");
+  EXPECT_EQ(FormatCount(1, "thread"), "1 thread");
+  EXPECT_EQ(FormatCount(2, "thread"), "2 threads");
+}
+
 }  // namespace
 }  // namespace metronome

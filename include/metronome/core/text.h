@@ -1,6 +1,7 @@
 #ifndef METRONOME_CORE_TEXT_H_
 #define METRONOME_CORE_TEXT_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,15 @@ std::string Join(std::span<const std::string> parts, std::string_view separator 
 
 /// The shortest decimal text that reads back to the same double ("0.1", "5e-04", "1"); "nan", "inf".
 std::string FormatDouble(double value);
+
+/// With so many digits after the point: "17.25".
+std::string FormatFixed(double value, int decimals);
+
+/// 16 digits: "00ff00ff00ff00ff".
+std::string FormatHexadecimal(std::uint64_t value);
+
+/// "1 thread", "2 threads".
+std::string FormatCount(std::int64_t count, std::string_view noun);
 
 }  // namespace metronome
 
